@@ -1,0 +1,152 @@
+"""What every intent kind is made of: the strict base model, names as Kubernetes allows them, amounts, durations.
+
+Owns the field types that several kinds share. Owns no kind, no reading of files, and no look at the hub.
+"""
+
+import re
+from datetime import timedelta
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from gitops_ds.quantity import parse_quantity
+
+API_VERSION: Literal["gitops-ds.io/v1alpha1"] = "gitops-ds.io/v1alpha1"
+
+_LABEL_NAME = r"(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9_.-]{0,61}[A-Za-z0-9])"
+_SUBDOMAIN = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*"
+
+
+class Strict(BaseModel):
+    """A frozen mapping that refuses fields it does not know and never turns one type into another."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+def _one_of_kind(text: str, form: str, most: int, what: str) -> str:
+    if len(text) > most:
+        raise ValueError(f"{what} has at most {most} characters, this one has {len(text)}")
+    if re.fullmatch(form, text, re.ASCII) is None:
+        raise ValueError(f'"{text}" is no {what}')
+    return text
+
+
+def _dns_label(text: str) -> str:
+    what = "DNS label (lower-case letters, digits and -, starting and ending with a letter or digit)"
+    return _one_of_kind(text, r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", 63, what)
+
+
+def _dns_name(text: str) -> str:
+    return _one_of_kind(text, _SUBDOMAIN, 253, "DNS name (lower-case letters, digits, - and .)")
+
+
+def _label_key(text: str) -> str:
+    prefix, _, name = text.rpartition("/")
+    if prefix:
+        _one_of_kind(prefix, _SUBDOMAIN, 253, "label prefix")
+    return _one_of_kind(name, _LABEL_NAME, 63, "label key")
+
+
+def _label_value(text: str) -> str:
+    return text and _one_of_kind(text, _LABEL_NAME, 63, "label value")
+
+
+def _template(text: str) -> str:
+    """A name with `${cluster}` in it, or without."""
+    _dns_name(text.replace("${cluster}", "c"))
+    return text
+
+
+DnsLabel = Annotated[str, AfterValidator(_dns_label), Field(examples=["default"])]
+DnsName = Annotated[str, AfterValidator(_dns_name)]
+PolicyTemplate = Annotated[str, AfterValidator(_template), Field(examples=["policy-enable-mig-3g-${cluster}"])]
+LabelKey = Annotated[str, AfterValidator(_label_key)]
+LabelValue = Annotated[str, AfterValidator(_label_value)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+
+_DURATION = re.compile(r"^(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?$", re.ASCII)
+
+
+def _duration(value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    found = _DURATION.match(value) if isinstance(value, str) and value else None
+    if found is None:
+        raise ValueError("write a duration such as 90s, 15m, 2h or 1h30m")
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def as_quantity(value: object) -> Fraction:
+    """A resource amount from what YAML gives: a whole number, or text such as 500m.
+
+    Raises:
+        ValueError: it is no amount.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, float):
+        raise ValueError(f'quote an amount with a decimal point: "{value}"')
+    if not isinstance(value, (str, int)):
+        raise ValueError("an amount is a number, or text such as 500m or 64Gi")
+    return parse_quantity(value)
+
+
+def _points(value: object) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+        raise ValueError("write a number of score points")
+    exact = value if isinstance(value, Fraction) else Fraction(str(value))
+    if (exact * 1000).denominator != 1:
+        raise ValueError("at most three decimal places")
+    return exact
+
+
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration, json_schema_input_type=str),
+    Field(json_schema_extra={"type": "string", "format": "", "pattern": _DURATION.pattern, "examples": ["15m"]}),
+]
+Quantity = Annotated[Fraction, BeforeValidator(as_quantity, json_schema_input_type=int | str)]
+Points = Annotated[Fraction, BeforeValidator(_points, json_schema_input_type=float)]
+
+
+class Metadata(Strict):
+    """Which intent this is."""
+
+    name: DnsLabel
+    """The intent's name: unique in its namespace, and the value of the label `gitops-ds.io/intent`."""
+    namespace: DnsLabel
+    """The hub namespace of its workloads, policies and rendered Placements."""
+
+
+class Requirement(Strict):
+    """One selector requirement, as Kubernetes has it."""
+
+    key: Text
+    """The label key, or the name of the cluster claim."""
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    """How the key's value relates to `values`."""
+    values: tuple[str, ...] = Field(default=(), strict=False)
+    """The values: needed by In and NotIn, refused by Exists and DoesNotExist."""
+
+    @model_validator(mode="after")
+    def _values_fit(self) -> Self:
+        if self.operator in ("In", "NotIn") and not self.values:
+            raise ValueError(f"{self.operator} needs values")
+        if self.operator in ("Exists", "DoesNotExist") and self.values:
+            raise ValueError(f"{self.operator} takes no values")
+        return self
+
+
+class Selector(Strict):
+    """Clusters by their labels and claims: everything that is said must hold (as in OCM's predicates)."""
+
+    matchLabels: dict[LabelKey, LabelValue] = {}  # noqa: N815
+    """Labels that the ManagedCluster must carry."""
+    matchExpressions: tuple[Requirement, ...] = Field(default=(), strict=False)  # noqa: N815
+    """Requirements on its labels."""
+    claimExpressions: tuple[Requirement, ...] = Field(default=(), strict=False)  # noqa: N815
+    """Requirements on its cluster claims (`status.clusterClaims`)."""

@@ -1,0 +1,206 @@
+"""The strict loader: the bytes of `intent/` to intents, or every fault of every file at once.
+
+Owns what counts as an intent file, how a fault of validation is said, and the digest of an intent. Owns neither the
+YAML grammar (`yamltext/`) nor the reading of folders (`repo/`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fractions import Fraction
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gitops_ds.errors import Fault, InputError, Path, Place, Source, raise_faults
+from gitops_ds.ids import IntentId, IntentName, Namespace, WorkloadId, WorkloadName
+from gitops_ds.intent.base import API_VERSION
+from gitops_ds.intent.dsf_params import PATHS, DsfParams, looks_like_params, to_intent
+from gitops_ds.intent.placement import PlacementIntent, cross_checks
+from gitops_ds.yamltext import Document, read_strict
+
+SUFFIXES = (".yaml", ".yml", ".json")
+KINDS: Mapping[str, type[BaseModel]] = {"PlacementIntent": PlacementIntent}
+_DEFAULT_NAME = "params"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedIntent:
+    """An intent and where it was read, so that whoever finds a fault in it later can point at the line."""
+
+    intent: PlacementIntent
+    source: Source = field(compare=False)
+    is_params: bool = False
+
+    @property
+    def id(self) -> IntentId:
+        """Hub namespace and name."""
+        meta = self.intent.metadata
+        return IntentId(Namespace(meta.namespace), IntentName(meta.name))
+
+    def at(self, *path: str | int) -> Place:
+        """The place of a field, given by its path in the intent."""
+        if self.is_params:
+            for mine, theirs in PATHS.items():
+                if path[: len(mine)] == mine:
+                    path = (*theirs, *path[len(mine) :])
+                    break
+        return self.source.at(*path)
+
+
+def load_intents(files: Mapping[str, bytes]) -> tuple[LoadedIntent, ...]:
+    """All intents of `files` (repository path to bytes), sorted by namespace and name.
+
+    Raises:
+        InputError: with every fault of every file; also where there is no intent at all.
+    """
+    faults: list[Fault] = []
+    found: list[LoadedIntent] = []
+    for path in sorted(files):
+        try:
+            documents = read_strict(files[path], path)
+        except InputError as error:
+            faults += error.faults
+            continue
+        for document in documents:
+            try:
+                found.append(_load(document, path))
+            except InputError as error:
+                faults += error.faults
+    found.sort(key=lambda one: (one.id, one.source.file))
+    faults += _clashes(found)
+    if not found and not faults:
+        faults.append(
+            Fault("no intent found in intent/", fix="write one: `gitops-ds init` starts you off, docs/intent.md explains")
+        )
+    raise_faults(InputError, faults)
+    return tuple(found)
+
+
+def intent_digest(intent: PlacementIntent) -> str:
+    """sha256 of what the intent says: no order of lists, no spelling of a default and no comment changes it."""
+    said = intent.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+    return hashlib.sha256(json.dumps(_canonical(said), sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _canonical(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return sorted((_canonical(v) for v in value), key=lambda v: json.dumps(v, sort_keys=True))
+    if isinstance(value, timedelta):
+        return f"{int(value.total_seconds())}s"
+    return str(value) if isinstance(value, (Fraction, float)) else value
+
+
+def _load(document: Document, path: str) -> LoadedIntent:
+    value, source = document.value, document.source
+    if looks_like_params(value):
+        params = _validated(DsfParams, value, source)
+        stem = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(path).stem.lower()).strip("-")[:63] or _DEFAULT_NAME
+        loaded = LoadedIntent(to_intent(params, stem), source, is_params=True)
+    else:
+        model = _kind_of(value, source)
+        intent = _validated(model, value, source)
+        assert isinstance(intent, PlacementIntent)
+        loaded = LoadedIntent(intent, source)
+    checks = cross_checks(loaded.intent)
+    raise_faults(InputError, [Fault(what, loaded.at(*at), fix=fix) for at, what, fix in checks])
+    return loaded
+
+
+def _kind_of(value: Any, source: Source) -> type[BaseModel]:
+    if not isinstance(value, dict):
+        raise InputError(Fault("an intent is a mapping with apiVersion, kind, metadata and spec", source.at()))
+    kind, version = value.get("kind"), value.get("apiVersion")
+    if kind not in KINDS:
+        what = f'kind "{kind}" is no intent' if isinstance(kind, str) else "kind is missing"
+        raise InputError(Fault(what, source.at("kind"), fix=f"known kinds: {', '.join(sorted(KINDS))}"))
+    if version != API_VERSION:
+        said = f'"{version}"' if version is not None else "missing"
+        raise InputError(Fault(f"apiVersion is {said}", source.at("apiVersion"), fix=f"write {API_VERSION}"))
+    return KINDS[kind]
+
+
+def _validated(model: type[Model], value: Any, source: Source) -> Model:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise InputError(*(_fault(e, model, source) for e in error.errors(include_url=False))) from None
+
+
+def _fault(error: Mapping[str, Any], model: type[BaseModel], source: Source) -> Fault:
+    loc: Path = error["loc"]
+    field_ = _dotted(loc)
+    kind, place = error["type"], source.at(*loc)
+    if kind == "extra_forbidden":
+        near = difflib.get_close_matches(str(loc[-1]), sorted(_fields(model, loc[:-1])), n=1)
+        return Fault(f"unknown field {field_}", place, fix=f"did you mean {near[0]}?" if near else "")
+    if kind == "missing":
+        return Fault(f"{field_} is missing", place)
+    wrong = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    given = error.get("input")
+    if kind == "value_error":
+        return Fault(f"{field_}: {wrong}", place)
+    if kind == "string_type" and isinstance(given, (int, float, bool)):
+        return Fault(f"{field_} is text, and {json.dumps(given)} is none", place, fix=f'quote it: "{given}"')
+    shown = json.dumps(given, default=str) if isinstance(given, (str, int, float, bool, type(None))) else "this"
+    return Fault(f"{field_} should be {wrong}, not {shown[:80]}", place)
+
+
+def _dotted(loc: Iterable[str | int]) -> str:
+    text = ""
+    for part in loc:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.isidentifier() or re.fullmatch(r"[\w./-]+", part):
+            text += f".{part}" if text else part
+    return text or "the document"
+
+
+def _fields(model: type[BaseModel], path: Path) -> Iterator[str]:
+    """The field names that are known where `path` leads, for guessing what a typing error meant."""
+    schema: Any = model.model_json_schema()
+    here, defs = schema, schema.get("$defs", {})
+    for part in path:
+        here = _deref(here, defs)
+        here = here.get("items", {}) if isinstance(part, int) else here.get("properties", {}).get(part, {})
+    yield from _deref(here, defs).get("properties", {})
+
+
+def _deref(schema: Any, defs: Mapping[str, Any]) -> Any:
+    for option in (schema, *schema.get("anyOf", ())):
+        if "$ref" in option:
+            return defs[option["$ref"].rpartition("/")[2]]
+    return next((o for o in schema.get("anyOf", ()) if o.get("type") in ("object", "array")), schema)
+
+
+def _clashes(found: Iterable[LoadedIntent]) -> Iterator[Fault]:
+    """Two intents of one name, and workloads that two intents set. Faults stand at the later one and name the first."""
+    names: dict[IntentId, Place] = {}
+    workloads: dict[WorkloadId, tuple[IntentId, Place]] = {}
+    for one in found:
+        here = one.at("metadata", "name")
+        if one.id in names:
+            yield Fault(f"intent {one.id} stands twice", here, f"the other is at {names[one.id]}", "rename one of them")
+        names.setdefault(one.id, here)
+        for i, workload in enumerate(one.intent.spec.workloads):
+            key = WorkloadId(one.id.namespace, WorkloadName(workload.name))
+            here = one.at("spec", "workloads", i, "name")
+            first, where = workloads.setdefault(key, (one.id, here))
+            if first != one.id:
+                yield Fault(
+                    f"workload {key} is set by two intents, {first.name} and {one.id.name}",
+                    here,
+                    f"the other is at {where}",
+                    "leave it in one of them",
+                )

@@ -1,0 +1,92 @@
+"""The columns of the model: what is decided, in an order that only names decide.
+
+    y[c,p]    1 where cluster c is configured by p
+    z[w,c,p]  1 where a copy of workload w runs on cluster c under p; only for eligible pairs
+    t[w,key]  the smallest number of copies of w in any group of a hard spread rule
+
+Owns numbering, bounds and names of columns. Owns no row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gitops_ds.problem.model import Ints, Problem
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Numbers of columns: first y by configuration, then z by workload and configuration, then t by rule.
+
+    Attributes:
+        y: the configurations that have a column; y_of: G, the column of each (-1: no pair may use it).
+        z_workload, z_configuration: one entry a z column, in order; the first z column is `first_z`.
+        t: indices of the hard spread rules.
+    """
+
+    problem: Problem
+    y: Ints
+    y_of: Ints
+    z_workload: Ints
+    z_configuration: Ints
+    t: tuple[int, ...]
+
+    @property
+    def first_z(self) -> int:
+        """The number of the first z column."""
+        return len(self.y)
+
+    @property
+    def first_t(self) -> int:
+        """The number of the first t column."""
+        return self.first_z + len(self.z_workload)
+
+    @property
+    def count(self) -> int:
+        """How many columns there are."""
+        return self.first_t + len(self.t)
+
+    @cached_property
+    def upper(self) -> npt.NDArray[np.float64]:
+        """Upper bounds; every lower bound is 0 and every column is whole."""
+        bound = np.ones(self.count)
+        for i, rule in enumerate(self.t):
+            bound[self.first_t + i] = self.problem.demands[self.problem.spreads[rule].workload].copies
+        return bound
+
+    @cached_property
+    def z_cluster(self) -> Ints:
+        """The cluster of each z column."""
+        found: Ints = self.problem.cluster_of[self.z_configuration]
+        return found
+
+    def name(self, column: int) -> str:
+        """What the column decides, as text."""
+        problem = self.problem
+        if column < self.first_z:
+            return f"y[{_label(problem, int(self.y[column]))}]"
+        if column < self.first_t:
+            z = column - self.first_z
+            workload = problem.demands[int(self.z_workload[z])].workload
+            return f"z[{workload},{_label(problem, int(self.z_configuration[z]))}]"
+        rule = problem.spreads[self.t[column - self.first_t]]
+        return f"t[{problem.demands[rule.workload].workload},{rule.key}]"
+
+
+def columns_of(problem: Problem) -> Columns:
+    """The columns of `problem`."""
+    z_workload, z_configuration = np.nonzero(problem.eligible)
+    used = np.unique(z_configuration)
+    y_of = np.full(len(problem.configurations), -1, dtype=np.int64)
+    y_of[used] = np.arange(len(used))
+    rules = tuple(i for i, rule in enumerate(problem.spreads) if rule.hard)
+    return Columns(problem, used, y_of, z_workload.astype(np.int64), z_configuration.astype(np.int64), rules)
+
+
+def _label(problem: Problem, configuration: int) -> str:
+    found = problem.configurations[configuration]
+    return f"{found.cluster},{found.policy.name if found.policy else 'as it is'}"

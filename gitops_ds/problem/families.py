@@ -1,0 +1,215 @@
+"""The rows of the model, one function per constraint family, each with its inequality.
+
+Owns the constraints. Owns no column, no objective and no solving. `solution.check_solution` states the same rules a
+second time, without any of this code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gitops_ds.problem.columns import Columns
+from gitops_ds.problem.model import Ints
+
+Reals = npt.NDArray[np.float64]
+INF = np.inf
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one family: `lower <= sum value * column <= upper`, entries as (row, column, value) triplets."""
+
+    family: str
+    lower: Reals
+    upper: Reals
+    row: Ints
+    column: Ints
+    value: Reals
+    label: Callable[[int], str] = field(compare=False)
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.lower)
+
+    def name(self, row: int) -> str:
+        """What the row demands, as text."""
+        return f"{self.family}[{self.label(row)}]"
+
+
+def one_configuration(columns: Columns) -> Rows:
+    """A cluster has one configuration: sum_p y[c,p] <= 1."""
+    problem = columns.problem
+    cluster = problem.cluster_of[columns.y]
+    return _at_most(
+        "one_configuration",
+        np.ones(len(problem.clusters)),
+        cluster,
+        np.arange(len(columns.y)),
+        lambda c: problem.clusters[c],
+    )
+
+
+def copies(columns: Columns) -> Rows:
+    """A workload runs at most as often as wanted: sum_{c,p} z[w,c,p] <= copies[w]."""
+    demands = columns.problem.demands
+    return _at_most(
+        "copies",
+        np.array([d.copies for d in demands], dtype=np.float64),
+        columns.z_workload,
+        columns.first_z + np.arange(len(columns.z_workload)),
+        lambda w: str(demands[w].workload),
+    )
+
+
+def capacity(columns: Columns) -> Rows:
+    """What runs fits, kind by kind: sum_w request[w,k] * z[w,c,p] <= supply[c,p,k] * y[c,p].
+
+    A kind that is supplied in plenty for everybody who may come is left out: its row could never bind.
+    """
+    problem = columns.problem
+    kinds = len(problem.kinds)
+    z = np.arange(len(columns.z_workload))
+    row, column, value = [], [], []
+    for k in range(kinds):
+        need = problem.request[columns.z_workload, k]
+        used = need > 0
+        row.append(columns.y_of[columns.z_configuration[used]] * kinds + k)
+        column.append(columns.first_z + z[used])
+        value.append(need[used])
+        row.append(np.arange(len(columns.y)) * kinds + k)
+        column.append(np.arange(len(columns.y)))
+        value.append(-problem.supply[columns.y, k])
+    rows = _at_most(
+        "capacity",
+        np.zeros(len(columns.y) * kinds),
+        np.concatenate(row) if row else np.empty(0, np.int64),
+        np.concatenate(column) if column else np.empty(0, np.int64),
+        lambda i: f"{columns.name(i // kinds)[2:-1]},{problem.kinds[i % kinds]}",
+        np.concatenate(value).astype(np.float64) if value else np.empty(0),
+    )
+    return _scaled(rows)
+
+
+def needs_configuration(columns: Columns) -> Rows:
+    """Nothing runs under a configuration that is not chosen: z[w,c,p] <= y[c,p].
+
+    Only where no capacity row says so already: for pairs that request nothing.
+    """
+    problem = columns.problem
+    free = np.nonzero(~(problem.request[columns.z_workload] > 0).any(axis=1))[0]
+    n = np.arange(len(free))
+    return _at_most(
+        "needs_configuration",
+        np.zeros(len(free)),
+        np.concatenate([n, n]),
+        np.concatenate([columns.first_z + free, columns.y_of[columns.z_configuration[free]]]),
+        lambda i: columns.name(columns.first_z + int(free[i]))[2:-1],
+        np.concatenate([np.ones(len(free)), -np.ones(len(free))]),
+    )
+
+
+def together(columns: Columns) -> Rows:
+    """Workloads that belong together share their clusters: sum_p z[a,c,p] = sum_p z[b,c,p] for every c."""
+    problem = columns.problem
+    pairs = [(group[0], other) for group in problem.together for other in group[1:]]
+    clusters = len(problem.clusters)
+    row, column, value = [], [], []
+    for i, (a, b) in enumerate(pairs):
+        for w, sign in ((a, 1.0), (b, -1.0)):
+            z = np.nonzero(columns.z_workload == w)[0]
+            row.append(i * clusters + columns.z_cluster[z])
+            column.append(columns.first_z + z)
+            value.append(np.full(len(z), sign))
+    bound = np.zeros(len(pairs) * clusters)
+    label = _pair_label(columns, pairs)
+    return Rows("together", bound, bound, _joined(row), _joined(column), _joined(value).astype(np.float64), label)
+
+
+def apart(columns: Columns) -> Rows:
+    """Workloads that repel each other never share a cluster: sum_{w in group, p} z[w,c,p] <= 1 for every c."""
+    problem = columns.problem
+    clusters = len(problem.clusters)
+    row, column = [], []
+    for i, group in enumerate(problem.apart):
+        z = np.nonzero(np.isin(columns.z_workload, group))[0]
+        row.append(i * clusters + columns.z_cluster[z])
+        column.append(columns.first_z + z)
+    bound = np.ones(len(problem.apart) * clusters)
+    return _at_most("apart", bound, _joined(row), _joined(column), _pair_label(columns, problem.apart))
+
+
+def spread(columns: Columns) -> Rows:
+    """Copies are even over the groups r of a hard rule: t[w] <= sum_{c in r, p} z[w,c,p] <= t[w] + skew.
+
+    A cluster without the key is in no group, and a workload with a hard rule does not run there.
+    """
+    problem = columns.problem
+    rows: list[tuple[float, float, Ints, Reals, str]] = []
+    for i, number in enumerate(columns.t):
+        rule = problem.spreads[number]
+        z = np.nonzero(columns.z_workload == rule.workload)[0]
+        name = str(problem.demands[rule.workload].workload)
+        grouped = [(value, z[np.isin(columns.z_cluster[z], members)]) for value, members in rule.groups]
+        for value, members in grouped:
+            entries = np.append(columns.first_z + members, columns.first_t + i)
+            rows.append((0.0, rule.max_skew, entries, np.append(np.ones(len(members)), -1.0), f"{name},{value}"))
+        outside = np.setdiff1d(z, _joined([members for _, members in grouped]))
+        rows.append((0.0, 0.0, columns.first_z + outside, np.ones(len(outside)), f"{name},no {rule.key}"))
+    return Rows(
+        "spread",
+        np.array([r[0] for r in rows]),
+        np.array([r[1] for r in rows]),
+        np.repeat(np.arange(len(rows)), [len(r[2]) for r in rows]).astype(np.int64),
+        _joined([r[2] for r in rows]),
+        _joined([r[3] for r in rows]).astype(np.float64),
+        lambda row: rows[row][4],
+    )
+
+
+FAMILIES = (one_configuration, copies, capacity, needs_configuration, together, apart, spread)
+
+
+def all_rows(columns: Columns) -> Iterator[Rows]:
+    """Every family that has rows, in the order of `FAMILIES`."""
+    for family in FAMILIES:
+        rows = family(columns)
+        if rows.count:
+            yield rows
+
+
+def _at_most(
+    family: str, upper: Reals, row: Ints, column: Ints, label: Callable[[int], str], value: Reals | None = None
+) -> Rows:
+    entries = np.ones(len(row)) if value is None else value
+    return Rows(family, np.full(len(upper), -INF), upper, row, column.astype(np.int64), entries, label)
+
+
+def _scaled(rows: Rows) -> Rows:
+    """The rows divided by their largest entry where that is large: bytes and devices then weigh alike for the solver.
+
+    A power of two loses no bit, so the rows still say exactly the same.
+    """
+    largest = np.ones(rows.count)
+    np.maximum.at(largest, rows.row, np.abs(rows.value))
+    factor = np.exp2(-np.maximum(np.floor(np.log2(largest)) - 10, 0))
+    return Rows(rows.family, rows.lower, rows.upper, rows.row, rows.column, rows.value * factor[rows.row], rows.label)
+
+
+def _joined(parts: list[npt.NDArray[np.int64]] | list[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def _pair_label(columns: Columns, groups: object) -> Callable[[int], str]:
+    problem = columns.problem
+    clusters = len(problem.clusters)
+
+    def label(row: int) -> str:
+        group = tuple(groups)[row // clusters]  # type: ignore[call-overload]
+        return f"{'+'.join(str(problem.demands[w].workload) for w in group)},{problem.clusters[row % clusters]}"
+
+    return label

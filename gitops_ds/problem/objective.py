@@ -1,0 +1,112 @@
+"""What is maximised, as a list of stages: each in whole numbers, a later one only among the optima of those before it.
+
+    place-first   1. placed copies, the highest priority first   2. score less the cost of changes   3. fewest changes
+    score-first   1. score less the cost of changes   2. placed copies, the highest priority first   3. fewest changes
+
+and last, in both, 4. names: the written rule for ties. Workloads are numbered by name from W down to 1 and
+configurations by cluster and policy from G down to 1; the plan with the largest sum of (number of the workload) times
+(number of its configuration) wins, so that the first workload by name takes the first cluster by name. If two plans are
+still equal, the larger sum of their pairs' digests decides; where the first sum is too large to be exact (beyond some
+thirty workloads), the digests decide alone.
+
+Owns the coefficients. Owns neither rows nor the way in which stages are solved.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gitops_ds.problem.columns import Columns
+from gitops_ds.problem.model import Ints, Problem
+
+DIGEST_BITS = 10
+LONG_DIGEST_BITS = 20
+LARGEST_TIE = 2**33
+"""Sums beyond this are not trusted to a solver that works in floating point."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: `coefficient` per column, to be maximised; `constant` makes the sum the figure that people know."""
+
+    name: str
+    coefficient: Ints
+    constant: int = 0
+
+
+def stages(columns: Columns) -> tuple[Stage, ...]:
+    """The stages of the problem's goal, without those that cannot tell two plans apart."""
+    placed, net = tuple(_placed(columns)), _net_score(columns)
+    main = (*placed, net) if columns.problem.goal == "place-first" else (net, *placed)
+    every = (*main, _changes(columns), _names(columns))
+    return tuple(stage for stage in every if stage.coefficient.any())
+
+
+def _placed(columns: Columns) -> Iterator[Stage]:
+    """sum of z over the workloads of one priority, one stage a priority."""
+    problem = columns.problem
+    priority = np.array([d.priority for d in problem.demands], dtype=np.int64)
+    for level in sorted(set(priority.tolist()), reverse=True):
+        counts = (priority[columns.z_workload] == level).astype(np.int64)
+        yield Stage(f"placed at priority {level}", _on_z(columns, counts))
+
+
+def _net_score(columns: Columns) -> Stage:
+    """sum of score*z - move_cost*(copies that leave) - reconfigure_cost*(clusters given another policy)."""
+    problem = columns.problem
+    score = problem.score[columns.z_workload, columns.z_configuration]
+    stays = problem.incumbent[columns.z_workload, columns.z_cluster]
+    moved = np.where(_has_incumbent(problem)[columns.z_workload] & ~stays, problem.move_cost[columns.z_workload], 0)
+    found = _on_z(columns, score - moved)
+    cluster = problem.cluster_of[columns.y]
+    found[: columns.first_z] = -np.where(_reconfigures(columns), problem.reconfigure_cost[cluster], 0)
+    return Stage("score less changes", found)
+
+
+def _changes(columns: Columns) -> Stage:
+    """-(copies on a cluster where the workload was not) - (clusters given another policy)."""
+    problem = columns.problem
+    stays = problem.incumbent[columns.z_workload, columns.z_cluster]
+    moved = _has_incumbent(problem)[columns.z_workload] & ~stays
+    found = _on_z(columns, -moved.astype(np.int64))
+    found[: columns.first_z] = -_reconfigures(columns).astype(np.int64)
+    return Stage("fewest changes", found)
+
+
+def _names(columns: Columns) -> Stage:
+    """The rule for ties of this module's text, both sums in one number where that is exact."""
+    problem = columns.problem
+    workloads, configurations = len(problem.demands), len(problem.configurations)
+    natural = (workloads - columns.z_workload) * (configurations - columns.z_configuration)
+    combined = natural * 2**DIGEST_BITS * workloads
+    if workloads * int(combined.max(initial=0)) <= LARGEST_TIE:
+        return Stage("names", _on_z(columns, combined + _digests(columns, DIGEST_BITS)))
+    return Stage("names", _on_z(columns, _digests(columns, LONG_DIGEST_BITS)))
+
+
+def _digests(columns: Columns, bits: int) -> Ints:
+    names = (columns.name(columns.first_z + i) for i in range(len(columns.z_workload)))
+    return np.fromiter((zlib.crc32(name.encode()) >> (32 - bits) for name in names), dtype=np.int64)
+
+
+def _reconfigures(columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Per y column: whether choosing it changes the policy that git holds for the cluster ("as it is" never does)."""
+    problem = columns.problem
+    configured = problem.configured[problem.cluster_of[columns.y]]
+    chooses = np.array([problem.configurations[g].policy is not None for g in columns.y.tolist()], dtype=np.bool_)
+    return (configured >= 0) & (configured != columns.y) & chooses
+
+
+def _has_incumbent(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = problem.incumbent.any(axis=1)
+    return found
+
+
+def _on_z(columns: Columns, values: Ints) -> Ints:
+    found = np.zeros(columns.count, dtype=np.int64)
+    found[columns.first_z : columns.first_t] = values
+    return found
