@@ -23,7 +23,7 @@ def find_cycle(after: Mapping[Node, Sequence[Node]]) -> tuple[Node, ...]:
     graph = _ordered(after)
     for start in sorted(graph):
         if any(start in graph[other] for other in nx.descendants(graph, start)) or start in graph[start]:
-            back = min((n for n in graph.predecessors(start) if n == start or nx.has_path(graph, start, n)))
+            back = min(n for n in graph.predecessors(start) if n == start or nx.has_path(graph, start, n))
             return (*nx.shortest_path(graph, start, back), start)
     return ()
 

@@ -7,7 +7,7 @@ no kind of resource: what an amount is an amount of stays with its name.
 import re
 from fractions import Fraction
 
-_FORM = re.compile(r"^(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>[a-zA-Z]{0,2}|[eE][-+]?[0-9]{1,2})$", re.ASCII)
+_FORM = re.compile(r"\+?(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>[a-zA-Z]{0,2}|[eE][-+]?[0-9]{1,2})", re.ASCII)
 _UNITS = {
     "": Fraction(1),
     **{unit: Fraction(1, 1000**power) for power, unit in enumerate(("m", "u", "n"), 1)},
@@ -24,15 +24,15 @@ def parse_quantity(text: str | int) -> Fraction:
     Raises:
         ValueError: it is no quantity, or it is negative.
     """
-    if isinstance(text, bool):
+    if text is True or text is False:
         raise ValueError("a boolean is no amount")
     if isinstance(text, int):
         if text < 0:
             raise ValueError("an amount is 0 or more")
         return Fraction(text)
-    found = _FORM.match(text) if len(text) <= LONGEST else None
+    found = _FORM.fullmatch(text) if len(text) <= LONGEST else None
     if found is None:
-        raise ValueError(f'"{text[:LONGEST]}" is no amount: write a number such as 2, 500m or 64Gi')
+        raise ValueError(f'"{text[:LONGEST]}" is no amount (0 or more): write a number such as 2, 500m or 64Gi')
     unit = found["unit"]
     if unit in _UNITS:
         return Fraction(found["number"]) * _UNITS[unit]

@@ -10,6 +10,7 @@ earlier ones reached by a row of its own and starting from the plan that they fo
 from __future__ import annotations
 
 import time
+from importlib import metadata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,8 @@ Reals = npt.NDArray[np.float64]
 LARGEST_SUM = 2**31
 """Weighted sums of stages stay below this, where floating point cannot blur a unit."""
 
-SOLVER_VERSION = f"highspy {highspy.Highs().version()}" if hasattr(highspy.Highs, "version") else "highspy"
+OPTIONS = {"name": "highspy", "version": metadata.version("highspy"), "threads": 1, "seed": 0}
+"""What names the solver in a lock."""
 
 _USABLE = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,

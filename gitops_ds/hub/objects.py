@@ -131,6 +131,8 @@ def gather(objects: Iterable[KubeObject], faults: list[Fault], kinds: Collection
                 f"{group or 'v1'} does not serve {item.kind} as {version}", fix=f"write {group}/{kind.version}"
             )
         elif _is_new(item, node, kind, seen):
+            node.at("metadata", "labels").texts()
+            node.at("metadata", "annotations").texts()
             value = kind.read(node)
             if value is not None:
                 found.values[type(value)].append(value)

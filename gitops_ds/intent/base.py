@@ -3,16 +3,20 @@
 Owns the field types that several kinds share. Owns no kind, no reading of files, and no look at the hub.
 """
 
+import math
 import re
 from datetime import timedelta
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints, model_validator
 
 from gitops_ds.quantity import parse_quantity
 
 API_VERSION: Literal["gitops-ds.io/v1alpha1"] = "gitops-ds.io/v1alpha1"
+
+MOST_POINTS = 1_000_000
+"""Costs beyond this cannot be told apart from "never" and only blur the sums."""
 
 _LABEL_NAME = r"(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9_.-]{0,61}[A-Za-z0-9])"
 _SUBDOMAIN = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*"
@@ -45,7 +49,10 @@ def _label_key(text: str) -> str:
     prefix, _, name = text.rpartition("/")
     if prefix:
         _one_of_kind(prefix, _SUBDOMAIN, 253, "label prefix")
-    return _one_of_kind(name, _LABEL_NAME, 63, "label key")
+    elif "/" in text:
+        raise ValueError(f'"{text}" is no label key: its prefix is empty')
+    _one_of_kind(name, _LABEL_NAME, 63, "label key")
+    return text
 
 
 def _label_value(text: str) -> str:
@@ -65,13 +72,13 @@ LabelKey = Annotated[str, AfterValidator(_label_key)]
 LabelValue = Annotated[str, AfterValidator(_label_value)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 
-_DURATION = re.compile(r"^(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?$", re.ASCII)
+_DURATION = re.compile(r"^(?=.)(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?$", re.ASCII)
 
 
 def _duration(value: object) -> timedelta:
     if isinstance(value, timedelta):
         return value
-    found = _DURATION.match(value) if isinstance(value, str) and value else None
+    found = _DURATION.fullmatch(value) if isinstance(value, str) and not value.endswith("\n") else None
     if found is None:
         raise ValueError("write a duration such as 90s, 15m, 2h or 1h30m")
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
@@ -84,24 +91,32 @@ def as_quantity(value: object) -> Fraction:
     Raises:
         ValueError: it is no amount.
     """
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, float):
-        raise ValueError(f'quote an amount with a decimal point: "{value}"')
-    if not isinstance(value, (str, int)):
-        raise ValueError("an amount is a number, or text such as 500m or 64Gi")
-    return parse_quantity(value)
+    match value:
+        case Fraction():
+            return value
+        case str() | int():
+            return parse_quantity(value)
+        case float():
+            raise ValueError(f'quote an amount with a decimal point: "{value}"')
+        case _:
+            raise ValueError("an amount is a number, or text such as 500m or 64Gi")
 
 
 def _points(value: object) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
-        raise ValueError("write a number of score points")
-    exact = value if isinstance(value, Fraction) else Fraction(str(value))
+    match value:
+        case Fraction():
+            exact = value
+        case bool():
+            raise ValueError("write a number of score points")
+        case int() | float() if math.isfinite(value):
+            exact = Fraction(str(value))
+        case _:
+            raise ValueError("write a number of score points")
     if (exact * 1000).denominator != 1:
         raise ValueError("at most three decimal places")
+    if abs(exact) > MOST_POINTS:
+        raise ValueError(f"at most {MOST_POINTS} points")
     return exact
-
-
 
 
 Duration = Annotated[
@@ -110,7 +125,11 @@ Duration = Annotated[
     Field(json_schema_extra={"type": "string", "format": "", "pattern": _DURATION.pattern, "examples": ["15m"]}),
 ]
 Quantity = Annotated[Fraction, BeforeValidator(as_quantity, json_schema_input_type=int | str)]
-Points = Annotated[Fraction, BeforeValidator(_points, json_schema_input_type=float)]
+Points = Annotated[
+    Fraction,
+    BeforeValidator(_points, json_schema_input_type=float),
+    PlainSerializer(float, return_type=float, when_used="json"),
+]
 
 
 class Metadata(Strict):

@@ -3,51 +3,81 @@
 Owns the mapping between the two forms. Owns no default of its own: what the form does not say is the intent's default.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, model_validator
 
+from gitops_ds.errors import Path
 from gitops_ds.intent.base import DnsLabel, DnsName, Strict, Text
 from gitops_ds.intent.placement import PlacementIntent
 
 
 class _Named(Strict):
     name: DnsName
+    """Its name on the hub or in the repository."""
 
 
 class _Cluster(Strict):
     name: DnsLabel
+    """The ManagedCluster's name."""
     availablePolicies: tuple[_Named, ...] = Field(strict=False)  # noqa: N815
+    """Policies of which at most one is chosen."""
+
+    @model_validator(mode="after")
+    def _policies_differ(self) -> Self:
+        if len({p.name for p in self.availablePolicies}) < len(self.availablePolicies):
+            raise ValueError("a policy stands twice in the list")
+        return self
+
+
+def _either_spelling(schema: dict[str, Any]) -> None:
+    """Let the schema take the field under both of its names, one of them at a time."""
+    first, second = SPELLINGS
+    schema["properties"][second] = schema["properties"][first]
+    schema["required"].remove(first)
+    schema["oneOf"] = [{"required": [first]}, {"required": [second]}]
+
+
+SPELLINGS = ("addOnPlacementScore", "addonPlacementScore")
 
 
 class _Preference(Strict):
-    addOnPlacementScore: DnsName = Field(alias="addonPlacementScore")  # noqa: N815
-    scoreDimensionFormat: Text | None = None  # noqa: N815
+    model_config = ConfigDict(json_schema_extra=_either_spelling)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _either_spelling(cls, value: Any) -> Any:
-        if isinstance(value, dict) and "addOnPlacementScore" in value and "addonPlacementScore" not in value:
-            value = {("addonPlacementScore" if k == "addOnPlacementScore" else k): v for k, v in value.items()}
-        return value
+    addOnPlacementScore: DnsName = Field(validation_alias=AliasChoices(*SPELLINGS))  # noqa: N815
+    """The AddOnPlacementScore to optimise."""
+    scoreDimensionFormat: Text | None = None  # noqa: N815
+    """How its items are named. Default: the DynamicScorer's scoreDimensionFormat."""
 
 
 class DsfParams(Strict):
     """The optimisation sample's parameters, as its guide writes them."""
 
     namespace: DnsLabel
+    """The hub namespace of workloads and policies."""
     clusters: tuple[_Cluster, ...] = Field(strict=False, min_length=1)
+    """Where workloads may go, and the candidate policies of each cluster."""
     targetWorkloads: tuple[_Named, ...] = Field(strict=False, min_length=1)  # noqa: N815
+    """The ManifestWorkReplicaSets to place."""
     preference: _Preference
+    """What to optimise."""
 
 
-PATHS = {
-    ("metadata", "namespace"): ("namespace",),
-    ("spec", "clusters"): ("clusters",),
-    ("spec", "workloads"): ("targetWorkloads",),
-    ("spec", "preference"): ("preference",),
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "metadata": (),
+    "spec": (),
+    "workloads": ("targetWorkloads",),
+    "policies": ("availablePolicies",),
+    "scores": (),
+    "dimension": ("scoreDimensionFormat",),
 }
-"""Where a part of the intent stands in the form, for messages that point into it."""
+
+
+def form_path(path: Path) -> Path:
+    """Where a part of the intent, given by its path there, stands in the form; for messages that point into it."""
+    found = tuple(word for part in path for word in (_WORDS.get(part, (part,)) if isinstance(part, str) else (part,)))
+    return (*found[:-1], *SPELLINGS) if path[:3] == ("spec", "preference", "scores") and path[4:] == ("name",) else found
 
 
 def looks_like_params(value: Any) -> bool:

@@ -22,13 +22,16 @@ from pydantic import BaseModel, ValidationError
 from gitops_ds.errors import Fault, InputError, Path, Place, Source, raise_faults
 from gitops_ds.ids import IntentId, IntentName, Namespace, WorkloadId, WorkloadName
 from gitops_ds.intent.base import API_VERSION
-from gitops_ds.intent.dsf_params import PATHS, DsfParams, looks_like_params, to_intent
+from gitops_ds.intent.dsf_params import DsfParams, form_path, looks_like_params, to_intent
 from gitops_ds.intent.placement import PlacementIntent, cross_checks
 from gitops_ds.yamltext import Document, read_strict
 
 SUFFIXES = (".yaml", ".yml", ".json")
 KINDS: Mapping[str, type[BaseModel]] = {"PlacementIntent": PlacementIntent}
 _DEFAULT_NAME = "params"
+
+_SHAPES = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list"}
+"""What a value should be, where the validator would name Python's types."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -50,10 +53,7 @@ class LoadedIntent:
     def at(self, *path: str | int) -> Place:
         """The place of a field, given by its path in the intent."""
         if self.is_params:
-            for mine, theirs in PATHS.items():
-                if path[: len(mine)] == mine:
-                    path = (*theirs, *path[len(mine) :])
-                    break
+            path = form_path(path)
         return self.source.at(*path)
 
 
@@ -79,9 +79,8 @@ def load_intents(files: Mapping[str, bytes]) -> tuple[LoadedIntent, ...]:
     found.sort(key=lambda one: (one.id, one.source.file))
     faults += _clashes(found)
     if not found and not faults:
-        faults.append(
-            Fault("no intent found in intent/", fix="write one: `gitops-ds init` starts you off, docs/intent.md explains")
-        )
+        fix = "write one: `gitops-ds init` starts you off, docs/intent.md explains"
+        faults.append(Fault("no intent found in intent/", fix=fix))
     raise_faults(InputError, faults)
     return tuple(found)
 
@@ -106,7 +105,7 @@ def _load(document: Document, path: str) -> LoadedIntent:
     value, source = document.value, document.source
     if looks_like_params(value):
         params = _validated(DsfParams, value, source)
-        stem = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(path).stem.lower()).strip("-")[:63] or _DEFAULT_NAME
+        stem = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(path).stem.lower())[:63].strip("-") or _DEFAULT_NAME
         loaded = LoadedIntent(to_intent(params, stem), source, is_params=True)
     else:
         model = _kind_of(value, source)
@@ -122,8 +121,8 @@ def _kind_of(value: Any, source: Source) -> type[BaseModel]:
     if not isinstance(value, dict):
         raise InputError(Fault("an intent is a mapping with apiVersion, kind, metadata and spec", source.at()))
     kind, version = value.get("kind"), value.get("apiVersion")
-    if kind not in KINDS:
-        what = f'kind "{kind}" is no intent' if isinstance(kind, str) else "kind is missing"
+    if not isinstance(kind, str) or kind not in KINDS:
+        what = f"kind {json.dumps(kind, default=str)} is no intent" if "kind" in value else "kind is missing"
         raise InputError(Fault(what, source.at("kind"), fix=f"known kinds: {', '.join(sorted(KINDS))}"))
     if version != API_VERSION:
         said = f'"{version}"' if version is not None else "missing"
@@ -135,7 +134,13 @@ def _validated(model: type[Model], value: Any, source: Source) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise InputError(*(_fault(e, model, source) for e in error.errors(include_url=False))) from None
+        found = error.errors(include_url=False)
+        raise InputError(*(_fault(e, model, source) for e in found if not _follows(e))) from None
+
+
+def _follows(error: Mapping[str, Any]) -> bool:
+    """Whether an error only says that a list is short of the items that other errors are about."""
+    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
 
 
 def _fault(error: Mapping[str, Any], model: type[BaseModel], source: Source) -> Fault:
@@ -144,6 +149,8 @@ def _fault(error: Mapping[str, Any], model: type[BaseModel], source: Source) -> 
     kind, place = error["type"], source.at(*loc)
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(str(loc[-1]), sorted(_fields(model, loc[:-1])), n=1)
+        if near and near[0] == loc[-1]:
+            return Fault(f"{field_} stands here under another spelling too", place, fix="keep one of them")
         return Fault(f"unknown field {field_}", place, fix=f"did you mean {near[0]}?" if near else "")
     if kind == "missing":
         return Fault(f"{field_} is missing", place)
@@ -151,10 +158,17 @@ def _fault(error: Mapping[str, Any], model: type[BaseModel], source: Source) -> 
     given = error.get("input")
     if kind == "value_error":
         return Fault(f"{field_}: {wrong}", place)
+    if kind == "too_short":
+        return Fault(f"{field_} is empty", place, fix="list at least one")
     if kind == "string_type" and isinstance(given, (int, float, bool)):
-        return Fault(f"{field_} is text, and {json.dumps(given)} is none", place, fix=f'quote it: "{given}"')
-    shown = json.dumps(given, default=str) if isinstance(given, (str, int, float, bool, type(None))) else "this"
-    return Fault(f"{field_} should be {wrong}, not {shown[:80]}", place)
+        return Fault(f"{field_} is text, and {json.dumps(given)} is none", place, fix="put it in quotes")
+    return Fault(f"{field_} should be {_SHAPES.get(kind, wrong)}, not {_shown(given)}", place)
+
+
+def _shown(given: Any) -> str:
+    if isinstance(given, dict):
+        return "a mapping"
+    return "a list" if isinstance(given, list) else json.dumps(given, default=str)[:80]
 
 
 def _dotted(loc: Iterable[str | int]) -> str:

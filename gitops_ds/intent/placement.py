@@ -100,9 +100,9 @@ class ClusterCandidates(Strict):
     """Or: every cluster that this selects."""
     policies: tuple[PolicyTemplate, ...] = Field(default=(), strict=False)
     """Policies of which at most one is chosen; `${cluster}` stands for the cluster's name. None: it stays as it is."""
-    capacity: dict[Text, Capacity] = {}
+    capacity: dict[Text, Capacity] = Field(default_factory=dict)
     """What it has whatever the policy, by resource kind; `allocatable` reads ManagedCluster.status.allocatable."""
-    reserve: dict[Text, Quantity] = {}
+    reserve: dict[Text, Quantity] = Field(default_factory=dict)
     """What to leave free of that, by resource kind."""
 
     @model_validator(mode="after")
@@ -256,6 +256,12 @@ class SolverOptions(Strict):
     """At the limit the best plan so far counts, and says so."""
     gap: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The relative gap at which a plan is good enough; 0 asks for proof."""
+
+    @model_validator(mode="after")
+    def _some_time(self) -> Self:
+        if self.timeLimit <= timedelta():
+            raise ValueError("timeLimit is more than 0s")
+        return self
 
 
 class PlacementSpec(Strict):

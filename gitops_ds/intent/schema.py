@@ -5,6 +5,8 @@ Owns how the schemas of the kinds become one document. Owns no field: descriptio
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from gitops_ds.intent.dsf_params import DsfParams
 from gitops_ds.intent.load import KINDS
 
@@ -21,7 +23,8 @@ def intent_schema(kind: str | None = None) -> dict[str, Any]:
         return {"$schema": DIALECT, **KINDS[kind].model_json_schema(by_alias=True)}
     defs: dict[str, Any] = {}
     choices = []
-    for model in (*(KINDS[name] for name in sorted(KINDS)), DsfParams):
+    models: list[type[BaseModel]] = [*(KINDS[name] for name in sorted(KINDS)), DsfParams]
+    for model in models:
         schema = model.model_json_schema(by_alias=True)
         defs |= schema.pop("$defs", {})
         defs[model.__name__] = schema

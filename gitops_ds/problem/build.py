@@ -15,7 +15,7 @@ import numpy as np
 
 from gitops_ds.errors import Fault, InputError, raise_faults
 from gitops_ds.graph import cliques, groups
-from gitops_ds.ids import ClusterName, ResourceKind, WorkloadId, WorkloadName
+from gitops_ds.ids import ClusterName, Device, PolicyId, ResourceKind, WorkloadId, WorkloadName
 from gitops_ds.intent.load import LoadedIntent
 from gitops_ds.intent.placement import PlacedWorkload
 from gitops_ds.inventory import Cluster, Inventory
@@ -30,8 +30,14 @@ from gitops_ds.problem.model import (
     mark_too_big,
 )
 from gitops_ds.problem.pairs import judge_pairs
-from gitops_ds.problem.resolve import Resolved, resolve
+from gitops_ds.problem.resolve import Resolved, allows, resolve, selects
 from gitops_ds.problem.scores import unknown_placeholders
+from gitops_ds.problem.supply import Amounts
+from gitops_ds.quantity import format_quantity
+
+MOST_UNITS = 2**53
+"""No amount is more of its kind's units than this, so that floating point holds each exactly."""
+
 
 def build(
     intents: Sequence[LoadedIntent],
@@ -54,6 +60,7 @@ def build(
         if found is not None:
             resolved.append(found)
     faults += _one_goal(resolved)
+    faults += _one_placement(resolved)
     raise_faults(InputError, faults)
     return _assemble(resolved, inventory, instant, incumbent)
 
@@ -66,16 +73,26 @@ def _wrong_dimensions(loaded: LoadedIntent) -> Iterator[Fault]:
 
 
 def _one_goal(resolved: Sequence[Resolved]) -> Iterator[Fault]:
-    """Intents that share a cluster are one problem, and one problem has one goal."""
-    goals: dict[ClusterName, Resolved] = {}
+    """All intents are one problem, and one problem has one goal."""
+    for one in resolved[1:]:
+        mine, theirs = (r.loaded.intent.spec.preference.goal for r in (one, resolved[0]))
+        if mine != theirs:
+            what = f"the goal of {one.loaded.id} is {mine}, and that of {resolved[0].loaded.id} is {theirs}"
+            at = one.loaded.at("spec", "preference", "goal")
+            yield Fault(what, at, "all intents are solved as one problem, and that has one goal", "make them agree")
+
+
+def _one_placement(resolved: Sequence[Resolved]) -> Iterator[Fault]:
+    """Workloads of two intents that follow one Placement. (Those of one intent are found with the intent.)"""
+    seen: dict[tuple[str, str], tuple[Resolved, Demand]] = {}
     for one in resolved:
-        for cluster in one.configurations:
-            first = goals.setdefault(cluster, one)
-            mine, theirs = one.loaded.intent.spec.preference.goal, first.loaded.intent.spec.preference.goal
-            if mine != theirs:
-                what = f"intents {first.loaded.id} ({theirs}) and {one.loaded.id} ({mine}) share {cluster}"
-                yield Fault(what, one.loaded.at("spec", "preference", "goal"), "one problem has one goal")
-                break
+        numbers = {w.name: i for i, w in enumerate(one.loaded.intent.spec.workloads)}
+        for demand, placed in one.demands.values():
+            first, other = seen.setdefault((demand.workload.namespace, demand.placement), (one, demand))
+            if first is not one:
+                what = f"{other.workload} and {demand.workload} follow one Placement, {demand.placement}"
+                at = one.loaded.at("spec", "workloads", numbers[placed.name], "name")
+                yield Fault(what, at, "it could place only both or neither", "give each a placementRef of its own")
 
 
 def _assemble(
@@ -87,7 +104,10 @@ def _assemble(
     placed = {key: placed for r in resolved for key, (_, placed) in r.demands.items()}
     index = {name: i for i, name in enumerate(clusters)}
     kinds, unit, request, supply = _amounts(demands, configurations)
-    score, state, warnings = judge_pairs(resolved, demands, configurations, inventory, instant, incumbent)
+    score, state, warnings = judge_pairs(
+        resolved, demands, configurations, inventory=inventory, instant=instant, incumbent=incumbent
+    )
+    warnings += (line for one in resolved for line in _idle_entries(one, inventory))
     mark_too_big(state, request, supply)
     row = {d.workload: i for i, d in enumerate(demands)}
     by_id = {r.loaded.id: r.loaded for r in resolved}
@@ -117,8 +137,9 @@ def _assemble(
         reconfigure_cost=reconfigure,
         together=tuple(g for g in groups(row.values(), _edges(placed, row, "with_")) if len(g) > 1),
         apart=cliques(_edges(placed, row, "apart")),
-        spreads=tuple(_spreads(demands, placed, [inventory.cluster[c] for c in clusters])),
+        spreads=tuple(_spreads(demands, resolved, [inventory.cluster[c] for c in clusters])),
         pins={name: pin for r in reversed(resolved) for name, pin in r.pins.items()},
+        candidates={r.loaded.id: frozenset(r.configurations) for r in resolved},
         time_limit=max(s.timeLimit.total_seconds() for s in solver),
         gap=min(s.gap for s in solver),
         warnings=tuple(sorted(set(warnings))),
@@ -130,18 +151,29 @@ def _configuration_order(c: Configuration) -> tuple[str, bool, str]:
 
 
 def _merged(resolved: Sequence[Resolved]) -> Iterator[Configuration]:
-    """Each configuration once: intents that share a cluster add up to its choices, with the larger fixed capacity."""
-    found: dict[tuple[ClusterName, object], Configuration] = {}
+    """Each configuration once. Intents that share a cluster add up to its choices.
+
+    What the cluster has whatever the policy is, kind by kind, the larger of what they say, and holds for all choices.
+    """
+    fixed: dict[ClusterName, dict[ResourceKind, Fraction]] = {}
+    own: dict[tuple[ClusterName, PolicyId | None], tuple[Device, Amounts]] = {}
     for one in resolved:
-        for several in one.configurations.values():
+        for name, several in one.configurations.items():
+            base = next((c.supply for c in several if c.policy is None), {})
+            here = fixed.setdefault(name, {})
+            here |= {k: max(here.get(k, amount), amount) for k, amount in base.items()}
             for c in several:
-                key = (c.cluster, c.policy)
-                if key in found:
-                    first = found[key].supply
-                    supply = {k: max(first.get(k, Fraction(0)), c.supply.get(k, Fraction(0))) for k in {*first, *c.supply}}
-                    c = Configuration(c.cluster, c.policy, c.device, dict(sorted(supply.items())))
-                found[key] = c
-    yield from found.values()
+                rest = {k: amount - base.get(k, 0) for k, amount in c.supply.items()}
+                own.setdefault((name, c.policy), (c.device, rest))
+    for (name, policy), (device, rest) in own.items():
+        supply = {k: rest.get(k, Fraction(0)) + fixed[name].get(k, Fraction(0)) for k in {*rest, *fixed[name]}}
+        yield Configuration(name, policy, device, dict(sorted(supply.items())))
+
+
+def _idle_entries(one: Resolved, inventory: Inventory) -> Iterator[str]:
+    for i, entry in enumerate(one.loaded.intent.spec.clusters):
+        if entry.selector is not None and not any(selects(entry.selector, c) for c in inventory.clusters):
+            yield f"{one.loaded.at('spec', 'clusters', i, 'selector')}: this selects no cluster"
 
 
 def _amounts(
@@ -159,6 +191,10 @@ def _amounts(
         unit.append(Fraction(top, bottom))
         request.append([int(a / unit[-1]) for a in wanted])
         supply.append([int(a / unit[-1]) for a in offered])
+        if max(*request[-1], *supply[-1], 0) > MOST_UNITS:
+            few, many = format_quantity(min(amounts)), format_quantity(max(amounts))
+            what = f"amounts of {kind} range from {few} to {many}, too widely to be added up exactly"
+            raise InputError(Fault(what, fix="write them with fewer digits, or correct the unit"))
     shape_w, shape_g = (len(demands), len(kinds)), (len(configurations), len(kinds))
     return (
         kinds,
@@ -171,8 +207,9 @@ def _amounts(
 def _configured(
     clusters: Sequence[ClusterName], configurations: Sequence[Configuration], incumbent: Incumbent
 ) -> Ints:
-    found = {(c.cluster, c.policy): g for g, c in enumerate(configurations) if c.policy is not None}
-    return np.array([found.get((c, incumbent.policies.get(c)), -1) for c in clusters], dtype=np.int64)
+    found = {(c.cluster, c.policy): g for g, c in enumerate(configurations)}
+    now = [(c, incumbent.policies.get(c)) for c in clusters]
+    return np.array([found.get(key, -1) if key[1] is not None else -1 for key in now], dtype=np.int64)
 
 
 def _edges(
@@ -184,15 +221,23 @@ def _edges(
 
 
 def _spreads(
-    demands: Sequence[Demand], placed: Mapping[WorkloadId, PlacedWorkload], clusters: Sequence[Cluster]
+    demands: Sequence[Demand], resolved: Sequence[Resolved], clusters: Sequence[Cluster]
 ) -> Iterator[SpreadRule]:
-    """The spread rules, with the clusters grouped by the key's value; a cluster without one is in no group."""
+    """The spread rules, with the clusters that are the workload's to use grouped by the key's value.
+
+    A cluster without the key is in no group. Nor is one that the intent does not list, or that pin, allow or avoid
+    excludes: its group would stay empty and hold all the others down.
+    """
+    owner = {r.loaded.id: r for r in resolved}
     for w, demand in enumerate(demands):
-        for rule in placed[demand.workload].spread:
+        one = owner[demand.intent]
+        placed = one.demands[demand.workload][1]
+        usable = [c for c in clusters if c.name in one.configurations and allows(placed, c)]
+        for rule in placed.spread:
             values: dict[str, list[int]] = {}
-            for c, cluster in enumerate(clusters):
+            for cluster in usable:
                 have = cluster.labels if rule.kind == "Label" else cluster.claims
                 if rule.key in have:
-                    values.setdefault(have[rule.key], []).append(c)
+                    values.setdefault(have[rule.key], []).append(clusters.index(cluster))
             grouped = tuple((value, tuple(members)) for value, members in sorted(values.items()))
             yield SpreadRule(w, rule.key, grouped, rule.maxSkew, rule.mode == "hard")

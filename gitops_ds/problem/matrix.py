@@ -41,9 +41,10 @@ class Matrix:
     def entries(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Reals]:
         """(start, index, value): column j has rows index[start[j]:start[j+1]]."""
         offsets = np.cumsum([0, *(r.count for r in self.families)])
-        row = np.concatenate([r.row + o for r, o in zip(self.families, offsets, strict=False)] or [np.empty(0)])
-        column = np.concatenate([r.column for r in self.families] or [np.empty(0)]).astype(np.int64)
-        value = np.concatenate([r.value for r in self.families] or [np.empty(0)])
+        none = np.empty(0, dtype=np.int64)
+        row = np.concatenate([none, *(r.row + o for r, o in zip(self.families, offsets[:-1], strict=True))])
+        column = np.concatenate([none, *(r.column for r in self.families)])
+        value = np.concatenate([np.empty(0), *(r.value for r in self.families)])
         keep = value != 0
         row, column, value = row[keep], column[keep], value[keep]
         order = np.lexsort((row, column))

@@ -118,6 +118,8 @@ class Problem:
         move_cost: W and reconfigure_cost: C, in thousandths of a point.
         together: groups of workloads on the same clusters; apart: groups of which a cluster holds at most one.
         spreads: spread rules.
+        pins: the label that selects each cluster, None where its name is selected by CEL.
+        candidates: the clusters of each intent.
         warnings: what a reader should know about the data, sorted.
     """
 
@@ -141,6 +143,7 @@ class Problem:
     apart: tuple[tuple[int, ...], ...] = ()
     spreads: tuple[SpreadRule, ...] = ()
     pins: Mapping[ClusterName, str | None] = field(default_factory=dict)
+    candidates: Mapping[IntentId, frozenset[ClusterName]] = field(default_factory=dict)
     time_limit: float = 60.0
     gap: float = 0.0
     warnings: tuple[str, ...] = ()

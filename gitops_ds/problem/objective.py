@@ -4,10 +4,11 @@
     score-first   1. score less the cost of changes   2. placed copies, the highest priority first   3. fewest changes
 
 and last, in both, 4. names: the written rule for ties. Workloads are numbered by name from W down to 1 and
-configurations by cluster and policy from G down to 1; the plan with the largest sum of (number of the workload) times
-(number of its configuration) wins, so that the first workload by name takes the first cluster by name. If two plans are
-still equal, the larger sum of their pairs' digests decides; where the first sum is too large to be exact (beyond some
-thirty workloads), the digests decide alone.
+configurations by cluster and policy (none first) from G down to 1; the plan with the largest sum of (number of the
+workload) times (number of its configuration) wins, so that the first workload by name takes the first cluster by name.
+If two plans are still equal, the larger sum of their pairs' digests decides: of the CRC-32 of the name of the pair's
+column, z[namespace/workload,cluster,policy], the first 10 bits. Where the first sum is too large to be exact (beyond
+some thirty workloads), the digests decide alone, with 20 bits.
 
 Owns the coefficients. Owns neither rows nor the way in which stages are solved.
 """
@@ -19,9 +20,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gitops_ds.problem.columns import Columns
 from gitops_ds.problem.model import Ints, Problem
+
+Flags = npt.NDArray[np.bool_]
 
 DIGEST_BITS = 10
 LONG_DIGEST_BITS = 20
@@ -47,7 +51,7 @@ def stages(columns: Columns) -> tuple[Stage, ...]:
 
 
 def _placed(columns: Columns) -> Iterator[Stage]:
-    """sum of z over the workloads of one priority, one stage a priority."""
+    """The sum of z over the workloads of one priority, one stage a priority."""
     problem = columns.problem
     priority = np.array([d.priority for d in problem.demands], dtype=np.int64)
     for level in sorted(set(priority.tolist()), reverse=True):
@@ -56,7 +60,10 @@ def _placed(columns: Columns) -> Iterator[Stage]:
 
 
 def _net_score(columns: Columns) -> Stage:
-    """sum of score*z - move_cost*(copies that leave) - reconfigure_cost*(clusters given another policy)."""
+    """The sum of score*z - move_cost*(copies that are new to their cluster) - reconfigure_cost*(changed policies).
+
+    A workload that git has nowhere costs nothing, wherever it goes; nor does the first policy of a cluster.
+    """
     problem = columns.problem
     score = problem.score[columns.z_workload, columns.z_configuration]
     stays = problem.incumbent[columns.z_workload, columns.z_cluster]
@@ -68,7 +75,7 @@ def _net_score(columns: Columns) -> Stage:
 
 
 def _changes(columns: Columns) -> Stage:
-    """-(copies on a cluster where the workload was not) - (clusters given another policy)."""
+    """-(copies that are new to their cluster) - (changed policies), counted as the costs are."""
     problem = columns.problem
     stays = problem.incumbent[columns.z_workload, columns.z_cluster]
     moved = _has_incumbent(problem)[columns.z_workload] & ~stays
@@ -82,8 +89,9 @@ def _names(columns: Columns) -> Stage:
     problem = columns.problem
     workloads, configurations = len(problem.demands), len(problem.configurations)
     natural = (workloads - columns.z_workload) * (configurations - columns.z_configuration)
-    combined = natural * 2**DIGEST_BITS * workloads
-    if workloads * int(combined.max(initial=0)) <= LARGEST_TIE:
+    most = sum(min(demand.copies, len(problem.clusters)) for demand in problem.demands)
+    combined = natural * 2**DIGEST_BITS * most
+    if most * int(combined.max(initial=0)) <= LARGEST_TIE:
         return Stage("names", _on_z(columns, combined + _digests(columns, DIGEST_BITS)))
     return Stage("names", _on_z(columns, _digests(columns, LONG_DIGEST_BITS)))
 
@@ -93,16 +101,17 @@ def _digests(columns: Columns, bits: int) -> Ints:
     return np.fromiter((zlib.crc32(name.encode()) >> (32 - bits) for name in names), dtype=np.int64)
 
 
-def _reconfigures(columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _reconfigures(columns: Columns) -> Flags:
     """Per y column: whether choosing it changes the policy that git holds for the cluster ("as it is" never does)."""
     problem = columns.problem
     configured = problem.configured[problem.cluster_of[columns.y]]
     chooses = np.array([problem.configurations[g].policy is not None for g in columns.y.tolist()], dtype=np.bool_)
-    return (configured >= 0) & (configured != columns.y) & chooses
+    found: Flags = (configured >= 0) & (configured != columns.y) & chooses
+    return found
 
 
-def _has_incumbent(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = problem.incumbent.any(axis=1)
+def _has_incumbent(problem: Problem) -> Flags:
+    found: Flags = np.any(problem.incumbent, axis=1)
     return found
 
 

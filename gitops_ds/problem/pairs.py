@@ -16,7 +16,7 @@ from gitops_ds.errors import Fault, InputError, raise_faults
 from gitops_ds.intent.placement import PlacedWorkload, Toleration
 from gitops_ds.inventory import Cluster, Inventory, Taint
 from gitops_ds.problem.model import Configuration, Demand, Incumbent, Ints, State, States
-from gitops_ds.problem.resolve import Resolved, names
+from gitops_ds.problem.resolve import Resolved, allows
 from gitops_ds.problem.scores import ScoreBook, blend
 
 MOST_MISSING = 50
@@ -27,6 +27,7 @@ def judge_pairs(
     resolved: Sequence[Resolved],
     demands: Sequence[Demand],
     configurations: Sequence[Configuration],
+    *,
     inventory: Inventory,
     instant: datetime,
     incumbent: Incumbent,
@@ -80,24 +81,31 @@ class _Judge:
         loaded = self.resolved.loaded
         preference = loaded.intent.spec.preference
         terms = self.book.terms(demand, configuration)
-        lost = [f'no score "{t.dimension}" in {t.score} of {t.cluster}' for t in terms if t.value is None]
-        self.found.missing.update(lost)
-        if lost and preference.missing == "fail":
+        _, placed = self.resolved.demands[demand.workload]
+        cluster = self.inventory.cluster[configuration.cluster]
+        fit = _fit(placed, cluster, here=cluster.name in demand.incumbents)
+        lost = [] if self._is_optional(configuration) else [t for t in terms if t.value is None]
+        said = [f'no score "{t.dimension}" in {t.score} of {t.cluster}' for t in lost]
+        self.found.missing.update(said)
+        if preference.missing == "fail" and fit is State.ELIGIBLE:
             at = loaded.at("spec", "preference", "missing")
-            self.found.faults += [Fault(what, at, "the intent says missing: fail") for what in lost]
+            self.found.faults += [Fault(what, at, "the intent says missing: fail") for what in said]
         stale = [t for t in terms if t.stale]
-        if stale and preference.stale == "fail":
+        if preference.stale == "fail" and fit is State.ELIGIBLE:
             at = loaded.at("spec", "preference", "stale")
-            what = f"score {stale[0].score} of {configuration.cluster} is stale"
-            self.found.faults.append(Fault(what, at, "the intent says stale: fail"))
+            why = "the intent says stale: fail"
+            self.found.faults += [Fault(self.book.stale_note(t.cluster, t.score), at, why) for t in stale]
         blended = blend(terms, zero=preference.missing == "zero")
         if blended is None:
             return State.NO_SCORE, 0
-        here = _is_incumbent(demand, configuration, self.incumbent)
-        if stale and not (here and preference.stale == "keep"):
+        if stale and not (preference.stale == "keep" and _is_incumbent(demand, configuration, self.incumbent)):
             return State.STALE, blended
-        _, placed = self.resolved.demands[demand.workload]
-        return _fit(placed, self.inventory.cluster[configuration.cluster], here), blended
+        return fit, blended
+
+    def _is_optional(self, configuration: Configuration) -> bool:
+        """Whether this is a cluster left as it is that also has policies: no scorer is asked to score it so."""
+        several = self.resolved.configurations[configuration.cluster]
+        return configuration.policy is None and any(c.policy is not None for c in several)
 
 
 def _listed(resolved: Resolved) -> Callable[[Configuration], bool]:
@@ -112,18 +120,16 @@ def _is_incumbent(demand: Demand, configuration: Configuration, incumbent: Incum
     return cluster in demand.incumbents and policy in (None, incumbent.policies.get(cluster))
 
 
-def _fit(placed: PlacedWorkload, cluster: Cluster, here: bool) -> State:
+def _fit(placed: PlacedWorkload, cluster: Cluster, *, here: bool) -> State:
     """Whether cluster and workload go together; `here`: the workload is on it now, so that NoSelectIfNew passes."""
     if not cluster.accepted or cluster.available is False:
         return State.TAINT
-    if any(_repels(taint, placed.tolerations, here) for taint in cluster.taints):
+    if any(_repels(taint, placed.tolerations, here=here) for taint in cluster.taints):
         return State.TAINT
-    named = placed.pin in (None, cluster.name)
-    allowed = not placed.allow or names(placed.allow, cluster)
-    return State.ELIGIBLE if named and allowed and not names(placed.avoid, cluster) else State.SELECTOR
+    return State.ELIGIBLE if allows(placed, cluster) else State.SELECTOR
 
 
-def _repels(taint: Taint, tolerations: Sequence[Toleration], here: bool) -> bool:
+def _repels(taint: Taint, tolerations: Sequence[Toleration], *, here: bool) -> bool:
     if taint.effect == "PreferNoSelect" or (taint.effect == "NoSelectIfNew" and here):
         return False
     return not any(_tolerates(t, taint) for t in tolerations)

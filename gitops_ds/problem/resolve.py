@@ -1,4 +1,4 @@
-"""An intent held against the inventory: which clusters, configurations and workloads it means, or what is wrong with it.
+"""An intent held against the inventory: which clusters, configurations and workloads it means, or what is wrong.
 
 Owns the checks that need both the intent and the hub's facts, each fault with the line it comes from. Owns no score and
 no array.
@@ -6,14 +6,24 @@ no array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from gitops_ds.errors import Fault, InputError, Place
-from gitops_ds.graph import find_cycle
-from gitops_ds.ids import ClusterName, Device, Namespace, PlacementName, PolicyId, PolicyName, ResourceKind
-from gitops_ds.ids import WorkloadId, WorkloadName
+from gitops_ds.graph import find_cycle, groups
+from gitops_ds.ids import (
+    ClusterName,
+    Device,
+    Namespace,
+    PlacementName,
+    PolicyId,
+    PolicyName,
+    ResourceKind,
+    WorkloadId,
+    WorkloadName,
+)
 from gitops_ds.intent.base import Selector
 from gitops_ds.intent.load import LoadedIntent
 from gitops_ds.intent.placement import ALLOCATABLE, ClusterCandidates, ClusterTerm, PlacedWorkload
@@ -24,6 +34,7 @@ from gitops_ds.quantity import parse_quantity
 from gitops_ds.selectors import matches
 
 SET_LABEL = "cluster.open-cluster-management.io/clusterset"
+_REMOVE = "leave it out until a later version"
 PIN_LABELS = ("cluster-name", "name")
 """Labels that fleets are used to give a ManagedCluster its own name by, in the order they are looked for."""
 
@@ -67,6 +78,12 @@ def selects(selector: Selector, cluster: Cluster) -> bool:
 def names(terms: Sequence[ClusterTerm], cluster: Cluster) -> bool:
     """Whether one of the terms means the cluster, by name or by selector."""
     return any(t.name == cluster.name or (t.selector is not None and selects(t.selector, cluster)) for t in terms)
+
+
+def allows(placed: PlacedWorkload, cluster: Cluster) -> bool:
+    """Whether pin, allow and avoid let the workload run on the cluster."""
+    named = placed.pin in (None, cluster.name)
+    return named and (not placed.allow or names(placed.allow, cluster)) and not names(placed.avoid, cluster)
 
 
 def _entries(loaded: LoadedIntent, inventory: Inventory, faults: list[Fault]) -> dict[ClusterName, int]:
@@ -208,7 +225,7 @@ def _demands(
 def _demand(
     loaded: LoadedIntent, i: int, placed: PlacedWorkload, inventory: Inventory, incumbent: Incumbent
 ) -> Demand:
-    at: Callable[..., Place] = lambda *path: loaded.at("spec", "workloads", i, *path)  # noqa: E731
+    at = partial(loaded.at, "spec", "workloads", i)
     key = WorkloadId(Namespace(loaded.id.namespace), WorkloadName(placed.name))
     if key not in inventory.workload:
         what = f"ManifestWorkReplicaSet {key} is neither on the hub nor in the repository"
@@ -224,7 +241,7 @@ def _demand(
         raise InputError(Fault(what, at("placement"), f"it has {', '.join(sorted(refs))}"))
     if wanted is None and len(refs) > 1:
         what = f"workload {key} has several placementRefs"
-        fix = f"say which is ours: `placement: {sorted(refs)[0]}`"
+        fix = f"say which is ours: `placement: {min(refs)}`"
         raise InputError(Fault(what, at("name"), f"they are {', '.join(sorted(refs))}", fix))
     placement = PlacementName(wanted or refs[0])
     if len(placement) > 63:
@@ -252,3 +269,25 @@ def _relations(loaded: LoadedIntent) -> Iterator[Fault]:
         i = next(i for i, w in enumerate(workloads) if w.name == cycle[0])
         path = " after ".join(cycle)
         yield Fault(f"the order goes in a circle: {path}", loaded.at("spec", "workloads", i, "after"))
+    number = {w.name: i for i, w in enumerate(workloads)}
+    joined = ((number[w.name], number[other]) for w in workloads for other in w.with_)
+    group = {i: members for members in groups(number.values(), joined) for i in members}
+    for i, w in enumerate(workloads):
+        for j, other in enumerate(w.apart):
+            if number[other] in group[i] and other not in w.with_:
+                at = loaded.at("spec", "workloads", i, "apart", j)
+                yield Fault(f"{w.name} is to be apart from {other}, and `with` puts both on the same clusters", at)
+    yield from _too_early(loaded)
+
+
+def _too_early(loaded: LoadedIntent) -> Iterator[Fault]:
+    """The fields that are read and not yet obeyed: better no plan than one that ignores what was asked."""
+    stability = loaded.intent.spec.stability
+    for name in ("minimumGain", "maxMoves", "move"):
+        if getattr(stability, name) != type(stability).model_fields[name].default:
+            yield Fault(f"spec.stability.{name} does not work yet", loaded.at("spec", "stability", name), fix=_REMOVE)
+    for i, workload in enumerate(loaded.intent.spec.workloads):
+        for j, rule in enumerate(workload.spread):
+            if rule.mode == "soft":
+                at = loaded.at("spec", "workloads", i, "spread", j, "mode")
+                yield Fault("a soft spread does not work yet", at, fix="write mode: hard, or leave the rule out")

@@ -103,7 +103,7 @@ class ScoreBook:
         return None if found.seen_at is None else max(self._instant - found.seen_at, timedelta())
 
     def notes(self, clusters: Sequence[ClusterName]) -> Iterator[str]:
-        """What is odd about the score objects themselves: absent, stale, without a sign of life, doubled, out of range."""
+        """What is odd about the score objects: absent, stale, without a sign of life, doubled, out of range."""
         for score in sorted({s.name for s in self._preference.scores}):
             for cluster in clusters:
                 found = self._inventory.score.get((cluster, ScoreName(score)))
@@ -112,12 +112,19 @@ class ScoreBook:
                     continue
                 yield from self._object_notes(found)
 
+    def stale_note(self, cluster: ClusterName, score: ScoreName) -> str:
+        """In words, that a score object is stale and by what."""
+        found = self._inventory.score[cluster, score]
+        age, until = self.age(found), found.valid_until
+        said = [f"{format_age(age)} old"] if age is not None else []
+        if until is not None and until < self._instant:
+            said.append(f"valid until {until.isoformat()}")
+        return f"{score} of {cluster} is stale ({', '.join(said)})"
+
     def _object_notes(self, found: ScoreObject) -> Iterator[str]:
         where = f"{found.name} of {found.cluster}"
         if self.is_stale(found):
-            age = self.age(found)
-            said = f"{format_age(age)} old" if age is not None else f"valid until {found.valid_until}"
-            yield f"{where} is stale ({said})"
+            yield self.stale_note(found.cluster, found.name)
         elif self._preference.maxAge is not None and found.seen_at is None and found.items:
             yield f"{where} shows no sign of life (no managedFields), so its age is not known: it counts as fresh"
         counts: dict[str, int] = {}

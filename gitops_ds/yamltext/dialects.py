@@ -85,7 +85,7 @@ def _refuse_tag(event: Any, faults: Faults) -> None:
 class KubernetesDialect:
     """What kubectl takes: goyaml.v2's scalars, merge keys, keys turned to text. `json`: the text is JSON."""
 
-    mark_depth = 4
+    mark_depth = 6
 
     def __init__(self, *, json: bool) -> None:
         self._json = json

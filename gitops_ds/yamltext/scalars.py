@@ -83,7 +83,7 @@ def _number11(text: str) -> Scalar:
         return float(_sixties(plain)) if ":" in plain else float(plain)
     if _INT11.fullmatch(text):
         plain = text.replace("_", "")
-        return int(_sixties(plain)) if ":" in plain else _integer(plain)
+        return _sixties(plain) if ":" in plain else _integer(plain)
     if _TIMESTAMP11.fullmatch(text):
         return Special("timestamp", text)
     return _beyond_numbers(text)

@@ -1,0 +1,39 @@
+"""`gitops-ds plan`: what would be placed and committed, and why. Writes nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from gitops_ds.cli import options
+
+
+@click.command()
+@options.repo
+@options.hub
+@options.at
+@options.output
+@options.overwrite
+@options.detailed
+@click.option("--all", "whole", is_flag=True, help="Cut nothing from the text.")
+def command(
+    *, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool, whole: bool
+) -> int:
+    """Show what would be placed and committed, and why. Writes nothing.
+
+    Intents and policies are read from the working tree, so that a change can be tried before it is committed;
+    rendered/ is what the head commit holds.
+    """
+    from gitops_ds.cli.inputs import exit_code, read_inputs
+    from gitops_ds.cli.terminal import show
+    from gitops_ds.report.json import dumps, plan_json
+    from gitops_ds.report.text import plan_text
+
+    made = read_inputs(repo, hub, at, committed=False).plan(overwrite=overwrite)
+    if output == "json":
+        click.echo(dumps(plan_json(made)))
+    else:
+        show(plan_text(made, whole=whole))
+    return exit_code(made, detailed=detailed)

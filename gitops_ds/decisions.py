@@ -1,0 +1,271 @@
+"""`Decision`: the solution said in names, with the reasons for each choice and against each other one.
+
+Owns the wording of reasons, plain ones first. Owns neither the solving (`solver.py`) nor the layout on a screen
+(`report/`). What a forced move would cost the whole plan needs a second solve: see `whatif.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from gitops_ds.ids import ClusterName, Device, IntentId, PolicyId, ResourceKind, WorkloadId
+from gitops_ds.problem.model import POINT, Problem, State
+from gitops_ds.quantity import format_quantity
+from gitops_ds.solution import Solution
+
+MOST_ALTERNATIVES = 24
+"""How many alternatives of one workload are kept; where there are more, the ones with the best scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A configuration that a workload did not get: the score it has there (None without one) and the first reason.
+
+    `code` is one word for machines: no-score, stale, taint, selector, capacity, configuration, apart, together,
+    spread, kept, worse, equal.
+    """
+
+    cluster: ClusterName
+    policy: PolicyId | None
+    device: Device
+    score: int | None
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One workload on one cluster under one policy (None: the cluster as it is). `score` in thousandths of a point."""
+
+    workload: WorkloadId
+    intent: IntentId
+    cluster: ClusterName
+    policy: PolicyId | None
+    device: Device
+    score: int
+    reason: str
+    alternatives: tuple[Alternative, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A workload that has fewer copies in the plan than are wanted, and what keeps the rest from a place.
+
+    `short` is what the best cluster lacks, by resource kind, where capacity is the reason; `kept` are the clusters
+    that it stays on because git has it there.
+    """
+
+    workload: WorkloadId
+    intent: IntentId
+    missing: int
+    reason: str
+    short: Mapping[ResourceKind, Fraction]
+    kept: tuple[ClusterName, ...]
+    alternatives: tuple[Alternative, ...] = field(default=(), compare=False)
+
+
+class Reasons:
+    """The reasons of one plan. `kept` maps workloads that stay where git has them to their configurations."""
+
+    def __init__(self, problem: Problem, solution: Solution, kept: Mapping[int, tuple[int, ...]]) -> None:
+        self._problem = problem
+        self._chosen = {**solution.configuration_of(problem)}
+        self._on: dict[int, list[int]] = {}
+        for w, g in solution.pairs:
+            self._on.setdefault(g, []).append(w)
+        for w, several in sorted(kept.items()):
+            for g in several:
+                self._chosen.setdefault(int(problem.cluster_of[g]), g)
+                self._on.setdefault(g, []).append(w)
+        self._pairs = {w: [g for v, g in solution.pairs if v == w] for w, _ in solution.pairs}
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Every chosen pair, sorted by workload and cluster."""
+        return tuple(self._decision(w, g) for w in sorted(self._pairs) for g in self._pairs[w])
+
+    def unplaced(self, workload: int, kept: tuple[ClusterName, ...]) -> Unplaced:
+        """What is said of a workload that has fewer copies than it wants."""
+        demand = self._problem.demands[workload]
+        missing = demand.copies - len(self._pairs.get(workload, ()))
+        against = tuple(self._alternatives(workload))
+        short = self._least_short(workload)
+        return Unplaced(
+            demand.workload, demand.intent, missing, _main_reason(against), short, kept, _capped(against)
+        )
+
+    def _decision(self, w: int, g: int) -> Decision:
+        problem = self._problem
+        demand, configuration = problem.demands[w], problem.configurations[g]
+        against = tuple(self._alternatives(w))
+        score = int(problem.score[w, g])
+        return Decision(
+            demand.workload,
+            demand.intent,
+            configuration.cluster,
+            configuration.policy,
+            configuration.device,
+            score,
+            _why(score, against),
+            _capped(against),
+        )
+
+    def _alternatives(self, w: int) -> Iterator[Alternative]:
+        problem = self._problem
+        for g, configuration in enumerate(problem.configurations):
+            if g in self._pairs.get(w, ()) or problem.state[w, g] == State.NOT_A_CANDIDATE:
+                continue
+            state = State(int(problem.state[w, g]))
+            code, reason = self._plain(w, g, state) if state != State.ELIGIBLE else self._in_the_plan(w, g)
+            score = None if state == State.NO_SCORE else int(problem.score[w, g])
+            yield Alternative(
+                configuration.cluster, configuration.policy, configuration.device, score, code, reason
+            )
+
+    def _plain(self, w: int, g: int, state: State) -> tuple[str, str]:
+        """The reason that the data alone gives, whatever the rest of the plan."""
+        cluster = self._problem.configurations[g].cluster
+        match state:
+            case State.NO_SCORE:
+                return "no-score", "has no score"
+            case State.STALE:
+                return "stale", "its score is stale"
+            case State.TAINT:
+                return "taint", f"{cluster} is unavailable or has a taint that is not tolerated"
+            case State.SELECTOR:
+                return "selector", "pin, allow or avoid excludes it"
+            case State.CAPACITY:
+                return "capacity", self._too_big(w, g)
+            case State.HELD:
+                holder = self._chosen.get(int(self._problem.cluster_of[g]))
+                return "configuration", f"{cluster} keeps its configuration{self._for_whom(holder, w)}"
+            case _:
+                return "kept", "it is kept where it is"
+
+    def _in_the_plan(self, w: int, g: int) -> tuple[str, str]:
+        """The reason that the plan gives against a pair that the data would allow."""
+        problem = self._problem
+        c = int(problem.cluster_of[g])
+        chosen = self._chosen.get(c)
+        if chosen is not None and chosen != g and [v for v in self._on.get(chosen, ()) if v != w]:
+            device = problem.configurations[chosen].device or "it is"
+            return "configuration", f"{problem.clusters[c]} is configured as {device}{self._for_whom(chosen, w)}"
+        others = [v for v in self._on.get(g, ()) if v != w]
+        for k, kind in enumerate(problem.kinds):
+            left = int(problem.supply[g, k]) - sum(int(problem.request[v, k]) for v in others)
+            lacking = int(problem.request[w, k]) - left
+            if lacking > 0:
+                amount = format_quantity(problem.amount(k, lacking))
+                return "capacity", f"{kind} short by {amount}{self._for_whom(g, w, 'taken by')}"
+        for group in problem.apart:
+            rivals = [v for v in others if v in group and w in group]
+            if rivals:
+                return "apart", f"it must be apart from {problem.demands[rivals[0]].workload.name}"
+        if any(w in group for group in problem.together):
+            return "together", "the workloads that it runs with are elsewhere"
+        if any(rule.workload == w and rule.hard for rule in problem.spreads):
+            return "spread", "its copies would not be evenly spread"
+        return self._worse(w, g)
+
+    def _worse(self, w: int, g: int) -> tuple[str, str]:
+        mine = self._pairs.get(w, [])
+        if not mine:
+            return "worse", "the plan is better without it"
+        loss = min(self._net(w, h) for h in mine) - self._net(w, g)
+        if loss > 0:
+            return "worse", f"worse by {format_points(loss)}"
+        return ("equal", "equal: names decide") if loss == 0 else ("worse", "worse in total")
+
+    def _net(self, w: int, g: int) -> int:
+        """The pair's score less what changing to it costs."""
+        problem = self._problem
+        c = int(problem.cluster_of[g])
+        moves = bool(problem.incumbent[w].any()) and not bool(problem.incumbent[w, c])
+        now = int(problem.configured[c])
+        changes = now >= 0 and now != g and problem.configurations[g].policy is not None
+        cost = int(problem.move_cost[w]) * moves + int(problem.reconfigure_cost[c]) * changes
+        return int(problem.score[w, g]) - cost
+
+    def _too_big(self, w: int, g: int) -> str:
+        problem = self._problem
+        for k, kind in enumerate(problem.kinds):
+            need, have = int(problem.request[w, k]), int(problem.supply[g, k])
+            if need > have:
+                lacking = format_quantity(problem.amount(k, need - have))
+                asked, there = (format_quantity(problem.amount(k, n)) for n in (need, have))
+                return f"{kind} short by {lacking}: {asked} requested, {there} supplied"
+        return "too small"
+
+    def _for_whom(self, g: int | None, w: int, word: str = "for") -> str:
+        names = [self._problem.demands[v].workload.name for v in self._on.get(-1 if g is None else g, ()) if v != w]
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return f", {word} {shown}" if names and word != "for" else f" for {shown}" if names else ""
+
+    def _least_short(self, w: int) -> dict[ResourceKind, Fraction]:
+        """What the cluster that lacks least lacks, where capacity is what is missing; {} otherwise."""
+        problem = self._problem
+        best: tuple[Fraction, dict[ResourceKind, Fraction]] | None = None
+        for g in range(len(problem.configurations)):
+            if problem.state[w, g] not in (State.ELIGIBLE, State.CAPACITY) or g in self._pairs.get(w, ()):
+                continue
+            others = [v for v in self._on.get(g, ()) if v != w]
+            short, weight = {}, Fraction(0)
+            for k, kind in enumerate(problem.kinds):
+                have = int(problem.supply[g, k]) - sum(int(problem.request[v, k]) for v in others)
+                need = int(problem.request[w, k])
+                if need > have:
+                    short[kind] = problem.amount(k, need - have)
+                    weight += Fraction(need - have, need)
+            if short and (best is None or weight < best[0]):
+                best = weight, short
+        return best[1] if best else {}
+
+
+def format_points(thousandths: int) -> str:
+    """Score points as people write them: 60, -5, 12.5."""
+    whole = Fraction(thousandths, POINT)
+    return str(whole) if whole.denominator == 1 else f"{float(whole):.3f}".rstrip("0")
+
+
+def points(thousandths: int) -> int | float:
+    """Score points as a number for JSON: whole where they are."""
+    return thousandths // POINT if thousandths % POINT == 0 else thousandths / POINT
+
+
+_PLAIN_FIRST = ("capacity", "configuration", "apart", "together", "spread", "taint", "selector", "stale", "no-score")
+
+
+def _main_reason(against: Sequence[Alternative]) -> str:
+    """One line for a workload without a place: the reason that is nearest to a place, and where it holds."""
+    for code in (*_PLAIN_FIRST, "kept", "worse", "equal"):
+        for one in against:
+            if one.code == code:
+                return f"{_spot(one)}: {one.reason}"
+    return "no cluster is a candidate"
+
+
+def _spot(one: Alternative) -> str:
+    return f"{one.cluster} as {one.device}" if one.device else one.cluster
+
+
+def _why(score: int, against: Sequence[Alternative]) -> str:
+    """Why the chosen pair: how it stands to the best of those that the data would have allowed."""
+    open_ = [a for a in against if a.score is not None and a.code in ("worse", "equal", "configuration", "capacity")]
+    fitting = [a for a in open_ if not a.reason.endswith("supplied")]
+    if not fitting:
+        return f"score {format_points(score)}; nothing else is possible"
+    best = max(fitting, key=lambda a: (a.score or 0, a.code == "equal"))
+    gap = score - (best.score or 0)
+    if gap > 0:
+        return f"score {format_points(score)}, {format_points(gap)} more than the next best, {_spot(best)}"
+    if gap == 0:
+        return f"score {format_points(score)}, as good as {_spot(best)} ({best.reason})"
+    return f"score {format_points(score)}; {_spot(best)} has {format_points(-gap)} more, but {best.reason}"
+
+
+def _capped(against: Sequence[Alternative]) -> tuple[Alternative, ...]:
+    if len(against) <= MOST_ALTERNATIVES:
+        return tuple(against)
+    best = sorted(against, key=lambda a: (-(a.score if a.score is not None else -(10**9)), a.cluster, str(a.policy)))
+    return tuple(sorted(best[:MOST_ALTERNATIVES], key=lambda a: (a.cluster, str(a.policy or ""))))

@@ -1,0 +1,297 @@
+"""`plan(...)`: the whole line as one pure function, from intents and inventory to a tree and how it differs from git.
+
+Owns the order of the steps, what is kept for want of a better place, and what holds a plan back. No I/O, no clock, no
+environment: the instant and the solver are arguments. Owns no wording of commits (`message.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from gitops_ds.blueprint import Blueprint, ConfiguredBy, PlacedOn, Spot
+from gitops_ds.decisions import Decision, Reasons, Unplaced, points
+from gitops_ds.errors import Fault, Place, RepositoryError
+from gitops_ds.ids import ClusterName, IntentId, PolicyId
+from gitops_ds.intent.load import LoadedIntent, intent_digest
+from gitops_ds.inventory import Inventory
+from gitops_ds.lock import Lock, read_lock, write_lock
+from gitops_ds.manifests import render
+from gitops_ds.problem import Incumbent, Problem, State, build
+from gitops_ds.solution import Solution, Status, Value, value_of
+from gitops_ds.tree import INVENTORY, LOCK, Difference, Tree, compare, lay_out
+
+Solve = Callable[[Problem], Solution]
+MOST_LOCKED_SCORES = 50_000
+"""Beyond this many pairs the lock keeps the scores of the chosen ones only."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be, why, and how it differs from what git holds.
+
+    Attributes:
+        status: "held" where a guard keeps the difference from being committed, with the reasons in `held`.
+        value: what the plan is worth; `limited` says that a limit struck before proof.
+        blueprint: what is rendered, in names; `before` is the one that git holds (None: none yet).
+        tree: the rendered files; `difference` is against git's.
+        warnings: what a reader should know, sorted.
+    """
+
+    status: Literal["unchanged", "changed", "held"]
+    value: Value
+    solution_status: Status
+    decisions: tuple[Decision, ...]
+    unplaced: tuple[Unplaced, ...]
+    blueprint: Blueprint
+    before: Blueprint | None
+    lock: Lock
+    tree: Tree
+    difference: Difference
+    held: tuple[str, ...]
+    warnings: tuple[str, ...]
+    problem: Problem
+    solution: Solution
+
+
+def plan(
+    intents: Sequence[LoadedIntent],
+    inventory: Inventory,
+    current: Mapping[str, bytes],
+    instant: datetime,
+    solve: Solve,
+    *,
+    solver: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> Plan:
+    """The plan for `intents` on what `inventory` holds.
+
+    Args:
+        intents: every intent of the repository.
+        inventory: the hub's facts, the repository's policies included.
+        current: what git holds below `rendered/`, path to content.
+        instant: when the scores are judged.
+        solve: the solver; called more than once where workloads have to be kept.
+        solver: what names the solver in the lock.
+        overwrite: take back owned files that somebody edited.
+
+    Raises:
+        GitopsDsError: the intents are wrong for this inventory, nothing could be solved, or git's lock is unreadable.
+    """
+    locked = read_lock(current[LOCK], LOCK) if LOCK in current else None
+    incumbent = locked.blueprint.incumbent() if locked else Incumbent()
+    problem = build(intents, inventory, instant, incumbent)
+    solution, kept = _settle(problem, solve)
+    final = problem.keeping(kept)
+    reasons = Reasons(final, solution, kept)
+    decisions = reasons.decisions()
+    unplaced = tuple(_unplaced(final, solution, reasons, kept))
+    old = locked.blueprint if locked else None
+    blueprint = _blueprint(problem, decisions, unplaced, old)
+    lock = Lock(
+        {one.id: intent_digest(one.intent) for one in intents},
+        blueprint,
+        incumbent,
+        dict(solver or {}),
+        _scores(problem, decisions),
+    )
+    return _compared(
+        Plan(
+            status="changed",
+            value=value_of(problem, solution),
+            solution_status=solution.status,
+            decisions=decisions,
+            unplaced=unplaced,
+            blueprint=blueprint,
+            before=old,
+            lock=lock,
+            tree={},
+            difference=Difference((), (), (), ()),
+            held=tuple(_held(intents, unplaced)),
+            warnings=problem.warnings,
+            problem=final,
+            solution=solution,
+        ),
+        intents,
+        current,
+        locked,
+        overwrite=overwrite,
+    )
+
+
+def render_locked(intents: Sequence[LoadedIntent], current: Mapping[str, bytes]) -> Tree:
+    """The tree that git's lock gives, with no hub and no solver.
+
+    Raises:
+        RepositoryError: there is no lock, or the intents are no longer those that gave it.
+    """
+    if LOCK not in current:
+        raise RepositoryError(Fault(f"there is no {LOCK}", fix="reconcile once, which writes it"))
+    lock = read_lock(current[LOCK], LOCK)
+    digests = {one.id: intent_digest(one.intent) for one in intents}
+    changed = sorted(str(key) for key in {*digests, *lock.intents} if digests.get(key) != lock.intents.get(key))
+    if changed:
+        what = f"the intents have changed since the lock was written: {', '.join(changed)}"
+        raise RepositoryError(Fault(what, Place(LOCK), fix="plan against a hub, or go back to the lock's commit"))
+    return lay_out(render(lock.blueprint, {one.id: one.intent for one in intents}), current[LOCK])
+
+
+def _settle(problem: Problem, solve: Solve) -> tuple[Solution, dict[int, tuple[int, ...]]]:
+    """The solution, and the workloads that are kept where git has them because the plan would leave fewer copies.
+
+    Kept workloads hold their room and their cluster's configuration before anybody else's claim, so the problem is
+    solved anew without them, until nobody loses a copy that is running.
+    """
+    kept: dict[int, tuple[int, ...]] = {}
+    while True:
+        solution = solve(problem.keeping(kept))
+        losing = {w: places for w, places in _losing(problem, solution) if w not in kept}
+        if not losing:
+            return solution, kept
+        kept |= losing
+
+
+def _losing(problem: Problem, solution: Solution) -> Iterator[tuple[int, tuple[int, ...]]]:
+    placed = [0] * len(problem.demands)
+    for pair in solution.pairs:
+        placed[pair.workload] += 1
+    for w, demand in enumerate(problem.demands):
+        if placed[w] < min(len(demand.incumbents), demand.copies):
+            yield w, tuple(_running(problem, demand.incumbents))
+
+
+def _running(problem: Problem, clusters: Sequence[ClusterName]) -> Iterator[int]:
+    """The configuration that each of the clusters has now, where it is one that may still be chosen."""
+    for c, name in enumerate(problem.clusters):
+        if name in clusters:
+            several = problem.configurations_of[c]
+            as_is = next((g for g in several if problem.configurations[g].policy is None), None)
+            now = int(problem.configured[c])
+            if now >= 0:
+                yield now
+            elif as_is is not None:
+                yield as_is
+
+
+def _unplaced(
+    problem: Problem, solution: Solution, reasons: Reasons, kept: Mapping[int, tuple[int, ...]]
+) -> Iterator[Unplaced]:
+    placed = [0] * len(problem.demands)
+    for pair in solution.pairs:
+        placed[pair.workload] += 1
+    for w, demand in enumerate(problem.demands):
+        if placed[w] < demand.copies:
+            yield reasons.unplaced(w, demand.incumbents if w in kept else ())
+
+
+def _held(intents: Sequence[LoadedIntent], unplaced: Sequence[Unplaced]) -> Iterator[str]:
+    strict = {one.id for one in intents if one.intent.spec.unplaced == "fail"}
+    for one in unplaced:
+        if one.intent in strict:
+            yield f"{one.workload} has no place, and intent {one.intent} says unplaced: fail"
+
+
+def _blueprint(
+    problem: Problem, decisions: Sequence[Decision], unplaced: Sequence[Unplaced], old: Blueprint | None
+) -> Blueprint:
+    spots: dict[int, list[Spot]] = {}
+    index = {d.workload: w for w, d in enumerate(problem.demands)}
+    for decision in decisions:
+        spots.setdefault(index[decision.workload], []).append(Spot(decision.cluster, decision.policy, decision.score))
+    held_before = {p.workload: p.spots for p in old.placements} if old else {}
+    for one in unplaced:
+        if one.kept:
+            spots[index[one.workload]] = [replace(s, score=None) for s in held_before[one.workload]]
+    placements = tuple(
+        PlacedOn(demand.workload, demand.intent, demand.placement, tuple(sorted(spots[w])))
+        for w, demand in enumerate(problem.demands)
+        if w in spots
+    )
+    configurations = tuple(_configurations(problem, placements, old))
+    used = {s.cluster for p in placements for s in p.spots} | {c.cluster for c in configurations}
+    pins = {**(old.pins if old else {}), **problem.pins}
+    return Blueprint(placements, configurations, {c: pins[c] for c in sorted(used)})
+
+
+def _configurations(
+    problem: Problem, placements: Sequence[PlacedOn], old: Blueprint | None
+) -> Iterator[ConfiguredBy]:
+    """The policy of each cluster: the one that its workloads run under, else the one that git holds."""
+    chosen: dict[ClusterName, PolicyId] = {}
+    for placed in placements:
+        chosen |= {s.cluster: s.policy for s in placed.spots if s.policy is not None}
+    now = {c.cluster: c.policy for c in old.configurations} if old else {}
+    for cluster in problem.clusters:
+        policy = chosen.get(cluster) or now.get(cluster)
+        owner = policy and _owner(problem, cluster, policy)
+        if policy is not None and owner is not None:
+            yield ConfiguredBy(cluster, policy, owner)
+
+
+def _owner(problem: Problem, cluster: ClusterName, policy: PolicyId) -> IntentId | None:
+    """The first intent by name, in the policy's namespace, that has the cluster: its folder holds the objects."""
+    mine = sorted(key for key in problem.intents if key.namespace == policy.namespace)
+    having = (key for key in mine if cluster in problem.candidates[key])
+    return next(having, None)
+
+
+def _scores(problem: Problem, decisions: Sequence[Decision]) -> dict[str, dict[str, int | float]]:
+    found: dict[str, dict[str, int | float]] = {}
+    if problem.state.size > MOST_LOCKED_SCORES:
+        for d in decisions:
+            found.setdefault(str(d.workload), {})[_label(d.cluster, d.policy)] = points(d.score)
+        return found
+    for w, demand in enumerate(problem.demands):
+        found[str(demand.workload)] = {
+            _label(c.cluster, c.policy): points(int(problem.score[w, g]))
+            for g, c in enumerate(problem.configurations)
+            if problem.state[w, g] not in (State.NOT_A_CANDIDATE, State.NO_SCORE)
+        }
+    return found
+
+
+def _label(cluster: ClusterName, policy: PolicyId | None) -> str:
+    return f"{cluster}/{policy.name if policy else ''}"
+
+
+def _compared(
+    made: Plan,
+    intents: Sequence[LoadedIntent],
+    current: Mapping[str, bytes],
+    locked: Lock | None,
+    *,
+    overwrite: bool,
+) -> Plan:
+    """The plan with its tree, held against git's.
+
+    Where neither an object, a decision nor what an intent says has changed, git's own lock stands: new scores alone
+    are no change.
+    """
+    manifests = render(made.blueprint, {one.id: one.intent for one in intents})
+    tree = lay_out(manifests, write_lock(made.lock))
+    if locked and locked.intents == made.lock.intents and locked.blueprint == made.blueprint:
+        same = lay_out(manifests, current[LOCK])
+        if all(same[path] == tree[path] for path in tree if path not in (LOCK, INVENTORY)):
+            tree = same
+    difference = compare(current, tree)
+    held = list(made.held)
+    if not overwrite:
+        held += [f"{path} was edited by hand since gitops-ds wrote it" for path in difference.edited]
+        held += [f"{path} is in the way: gitops-ds did not write it" for path in difference.in_the_way]
+    foreign = [f"{path} is not ours and is left alone" for path in difference.foreign]
+    changed: Literal["unchanged", "changed"] = "changed" if difference.changes else "unchanged"
+    return replace(
+        made,
+        status="held" if held else changed,
+        tree=tree,
+        difference=difference,
+        held=tuple(held),
+        warnings=(*made.warnings, *foreign, *_limit_warning(made)),
+    )
+
+
+def _limit_warning(made: Plan) -> Iterator[str]:
+    if made.solution_status is Status.LIMIT:
+        yield "a limit struck before proof: this is the best plan found so far"

@@ -1,0 +1,261 @@
+"""The door to git: every git process of the project starts here, through GitPython's command layer.
+
+Owns the closed environment that git runs in, the settings that keep it from running anything of the user's (hooks,
+filters, monitors, pagers), and the translation of a failure into a RepositoryError. Owns no knowledge of what the
+commands are for. GitPython's object database and index are never used.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitops_ds.errors import Fault, Place, RepositoryError
+
+if TYPE_CHECKING:
+    from git import Git
+
+OLDEST_GIT = (2, 30)
+
+_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=false",
+    "core.safecrlf=false",
+    "commit.gpgSign=false",
+    "gc.auto=0",
+    "i18n.commitEncoding=UTF-8",
+    "maintenance.auto=false",
+    "status.relativePaths=false",
+    "submodule.recurse=false",
+)
+
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+
+# What a user or a CI system sets on purpose for every git: where settings are, how to reach and trust a remote. All
+# other GIT_* variables (a hook's GIT_DIR and GIT_INDEX_FILE first of all) would point git at something else.
+_INHERITED = (
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_KEY_",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_VALUE_",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_PROXY_",
+    "GIT_PYTHON_",
+    "GIT_SSH",
+    "GIT_SSL_",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git working tree as it was when it was opened.
+
+    `top` is the working tree's top folder and `git_dir` the git folder of this working tree (a linked worktree has its
+    own), both absolute. `branch` is the full ref that HEAD names, None where HEAD is detached. `head` is the commit.
+    """
+
+    top: Path
+    git_dir: Path
+    branch: str | None
+    head: str
+
+
+class Answer(NamedTuple):
+    """What one git process said: exit status, standard output, standard error."""
+
+    status: int
+    out: bytes
+    err: str
+
+
+def ask(
+    folder: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    settings: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> Answer:
+    """Run one git command in `folder` and return its answer, whatever its exit status.
+
+    Args:
+        folder: an existing folder to run in.
+        arguments: the git verb and its arguments.
+        stdin: what the command reads.
+        env: variables for this command, beside the closed environment.
+        settings: further `key=value` settings, which win over the project's own.
+        options: options of git itself, such as `--git-dir=...`.
+
+    Raises:
+        RepositoryError: git is not installed.
+    """
+    layer = _command_layer(folder)
+    # GitPython falls back to the process's own folder where it cannot enter `folder`: -C makes git fail instead.
+    command = [*_without_inherited(), layer.GIT_PYTHON_GIT_EXECUTABLE or "git", "-C", str(folder), *options]
+    for setting in (*_SETTINGS, *settings):
+        command += ["-c", setting]
+    with tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        status, out, err = _execute(layer, [*command, *arguments], source.fileno(), {**_ENVIRONMENT, **(env or {})})
+    if status == 127 and command[0] == "env":
+        raise _not_installed()
+    return Answer(status, out, err)
+
+
+def try_git(
+    repo: Repository,
+    *arguments: str,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    settings: Sequence[str] = (),
+) -> Answer:
+    """Run one git command in an opened repository and return its answer, whatever its exit status.
+
+    Raises:
+        RepositoryError: git is not installed, or the working tree is gone.
+    """
+    if not repo.top.is_dir():
+        raise RepositoryError(Fault("the working tree is gone", Place(str(repo.top))))
+    options = (f"--git-dir={repo.git_dir}", f"--work-tree={repo.top}")
+    return ask(repo.top, *arguments, stdin=stdin, env=env, settings=settings, options=options)
+
+
+def git(
+    repo: Repository,
+    *arguments: str,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    settings: Sequence[str] = (),
+) -> bytes:
+    """Run one git command in an opened repository and return its standard output.
+
+    Raises:
+        RepositoryError: the command failed; the fault says which command and what git said.
+    """
+    answer = try_git(repo, *arguments, stdin=stdin, env=env, settings=settings)
+    if answer.status:
+        raise RepositoryError(failure(repo, arguments[0], answer))
+    return answer.out
+
+
+def failure(repo: Repository, verb: str, answer: Answer) -> Fault:
+    """The fault that says why a git command failed in `repo`."""
+    said = first_line(answer.err) or f"exit status {answer.status}"
+    if "index.lock" in answer.err:
+        return lock_held(repo)
+    if ".lock" in answer.err and "File exists" in answer.err:
+        return Fault(
+            "another git process holds a lock on the repository",
+            Place(str(repo.git_dir)),
+            why=said,
+            fix="wait for it to end and run again; remove the lock file if no git process is running",
+        )
+    return Fault(f"`git {verb}` failed", Place(str(repo.top)), why=said)
+
+
+def lock_held(repo: Repository) -> Fault:
+    """The fault for an index that another git process has locked."""
+    return Fault(
+        "another git process holds the index",
+        Place(str(repo.git_dir / "index.lock")),
+        why="the working tree cannot be brought up to date meanwhile",
+        fix="wait for it to end and run again; remove the lock file if no git process is running",
+    )
+
+
+def first_line(text: str) -> str:
+    """The first line of git's words that says something, without git's own prefix."""
+    for line in text.splitlines():
+        if line.strip():
+            return line.strip().removeprefix("fatal: ").removeprefix("error: ")
+    return ""
+
+
+def text(raw: bytes) -> str:
+    """A path or name as git wrote it, as text; bytes that are not UTF-8 survive the way back through `raw`."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def raw(name: str) -> bytes:
+    """A path or name as git wants to read it."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+def zero_ended(names: Sequence[str]) -> bytes:
+    """Names as git reads them with `-z`."""
+    return b"".join(raw(name) + b"\0" for name in names)
+
+
+def zero_split(out: bytes) -> list[str]:
+    """The names, or records, that git wrote with `-z`."""
+    return [text(part) for part in out.split(b"\0") if part]
+
+
+def without_filters(repo: Repository) -> tuple[str, ...]:
+    """Settings that switch off every content filter of the user (LFS and its kind), so that none of them runs.
+
+    Line endings and encodings are still converted, as the attributes of the repository say.
+    """
+    answer = try_git(repo, "config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$")
+    drivers = sorted({key.rpartition(".")[0] for key in zero_split(answer.out)})
+    off = ("clean=", "smudge=", "process=", "required=false")
+    return tuple(f"{driver}.{part}" for driver in drivers for part in off)
+
+
+def _command_layer(folder: Path) -> Git:
+    """GitPython's command layer; imported here because the import itself starts git."""
+    try:
+        from git import Git
+    except ImportError as error:
+        raise _not_installed() from error
+    return Git(folder)
+
+
+def _execute(layer: Git, command: list[str], stdin: int, env: Mapping[str, str]) -> tuple[int, bytes, str]:
+    from git import GitCommandNotFound
+
+    try:
+        return layer.execute(
+            command,
+            istream=stdin,
+            with_extended_output=True,
+            with_exceptions=False,
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+            env=env,
+        )
+    except (GitCommandNotFound, PermissionError) as error:
+        raise _not_installed() from error
+
+
+def _without_inherited() -> list[str]:
+    """The start of a command line that drops variables: GitPython can add to the environment, and not take away."""
+    dropped = [name for name in sorted(os.environ) if name.startswith("GIT_") and not name.startswith(_INHERITED)]
+    return ["env", *(part for name in dropped for part in ("-u", name))] if dropped else []
+
+
+def _not_installed() -> RepositoryError:
+    return RepositoryError(
+        Fault(
+            "git cannot be run",
+            why="there is no git program on the PATH that may be started",
+            fix=f"install git {'.'.join(map(str, OLDEST_GIT))} or newer",
+        )
+    )

@@ -1,0 +1,164 @@
+"""A Plan as lines of text that fit a terminal 80 columns wide and read as well without colour.
+
+Owns the layout. Yields marked-up pieces and prints nothing: `cli/terminal.py` knows the terminal.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from gitops_ds.decisions import Alternative, Decision, Unplaced, format_points
+from gitops_ds.evidence import Evidence
+from gitops_ds.problem.scores import format_age
+from gitops_ds.quantity import format_quantity
+from gitops_ds.reconcile import Plan
+from gitops_ds.steps import steps
+from gitops_ds.tree import Change
+
+MOST_WORKLOADS = 40
+MOST_AGAINST = 6
+MOST_WARNINGS = 10
+Styled = tuple[str, str]
+"""(text, style): style is one of title, good, bad, warn, dim, add, remove, or empty."""
+
+
+def plan_text(made: Plan, *, whole: bool = False) -> Iterator[Styled]:
+    """The plan as a person reads it: what is where and why, what has no place, what changes. `whole`: nothing cut."""
+    yield _headline(made)
+    most = len(made.decisions) if whole else MOST_WORKLOADS
+    for intent, several in groupby(made.decisions[:most], key=lambda d: d.intent):
+        yield "", ""
+        yield str(intent), "title"
+        for decision in several:
+            yield from decision_text(decision, whole=whole)
+    if len(made.decisions) > most:
+        yield f"  and {len(made.decisions) - most} more (--output json has them all)", "dim"
+    yield from _unplaced(made.unplaced)
+    yield from _changes(made)
+    yield from _list("Held", made.held, "bad")
+    yield from _list("Warnings", made.warnings, "warn", most=len(made.warnings) if whole else MOST_WARNINGS)
+
+
+def decision_text(decision: Decision, *, whole: bool = False) -> Iterator[Styled]:
+    """One decision: where, under what, how good, and why nowhere else."""
+    device = f" as {decision.device}" if decision.device else ""
+    yield f"  {decision.workload.name} -> {decision.cluster}{device}", ""
+    if decision.policy is not None:
+        yield f"      policy {decision.policy.name}", "dim"
+    yield from _wrapped(f"why: {decision.reason}", "      ", "")
+    yield from _against(decision.alternatives, whole=whole)
+
+
+def evidence_text(evidence: Evidence) -> Iterator[Styled]:
+    """Everything that is known about one workload's place: what it needs, what each score says, why not elsewhere."""
+    demand = evidence.demand
+    needs = ", ".join(f"{format_quantity(n)} {kind}" for kind, n in sorted(demand.requests.items())) or "nothing"
+    copies = f", {demand.copies} copies" if demand.copies > 1 else ""
+    yield f"{demand.workload} ({demand.intent.name}): requests {needs}{copies}", "title"
+    for decision, terms in evidence.decisions:
+        yield from decision_text(decision, whole=True)
+        for term in terms:
+            value = "missing" if term.value is None else format_points(term.value)
+            weight = "" if term.weight == 1 else f", weight {term.weight}"
+            sense = "" if term.direction == "maximize" else ", less is better"
+            said = f'{term.score} "{term.dimension}": {value} ({format_age(term.age)}{weight}{sense})'
+            yield from _wrapped(said, "      ", "warn" if term.stale else "")
+    if evidence.unplaced is not None:
+        yield from _unplaced([evidence.unplaced])
+
+
+def diff_text(changes: Sequence[Change]) -> Iterator[Styled]:
+    """The changes as a unified diff that `git apply` takes."""
+    for change in changes:
+        before = (change.before or b"").decode(errors="replace").splitlines(keepends=True)
+        after = (change.after or b"").decode(errors="replace").splitlines(keepends=True)
+        yield f"diff --git a/{change.path} b/{change.path}", "title"
+        if change.before is None:
+            yield "new file mode 100644", "dim"
+        if change.after is None:
+            yield "deleted file mode 100644", "dim"
+        old = "/dev/null" if change.before is None else f"a/{change.path}"
+        new = "/dev/null" if change.after is None else f"b/{change.path}"
+        for line in difflib.unified_diff(before, after, old, new):
+            style = {"+": "add", "-": "remove", "@": "dim"}.get(line[:1], "")
+            yield line.rstrip("\n"), style
+
+
+def _headline(made: Plan) -> Styled:
+    wanted = sum(d.copies for d in made.problem.demands)
+    word = {"unchanged": "nothing to change", "changed": "changes git", "held": "held"}[made.status]
+    style = {"unchanged": "good", "changed": "title", "held": "bad"}[made.status]
+    score = format_points(made.value.score)
+    proof = made.solution_status.value
+    return f"Plan: {made.value.placed} of {wanted} placed, score {score} ({proof}); {word}", style
+
+
+def _against(several: Sequence[Alternative], *, whole: bool) -> Iterator[Styled]:
+    """Why not elsewhere. What has one reason is said in one line."""
+    lines = []
+    for key, group in groupby(several, key=lambda a: (a.cluster, a.reason)):
+        members = list(group)
+        devices = ", ".join(f"{a.device or 'as it is'}{_scored(a)}" for a in members)
+        lines.append(f"not {key[0]} {devices}: {key[1]}")
+    most = len(lines) if whole else MOST_AGAINST
+    for line in lines[:most]:
+        yield from _wrapped(line, "      ", "dim")
+    if len(lines) > most:
+        yield f"      and {len(lines) - most} more reasons (gitops-ds explain)", "dim"
+
+
+def _scored(a: Alternative) -> str:
+    return "" if a.score is None else f" (score {format_points(a.score)})"
+
+
+def _unplaced(several: Sequence[Unplaced]) -> Iterator[Styled]:
+    if several:
+        yield "", ""
+        yield "Without a place", "bad"
+    for one in several:
+        yield from _wrapped(f"{one.workload}: {one.reason}", "  ", "bad")
+        if one.short:
+            amounts = ", ".join(f"{format_quantity(n)} {kind}" for kind, n in sorted(one.short.items()))
+            yield f"      short by {amounts}", ""
+        if one.kept:
+            yield f"      stays on {', '.join(one.kept)}, where git has it", ""
+        yield from _against(one.alternatives, whole=False)
+
+
+def _changes(made: Plan) -> Iterator[Styled]:
+    if made.status == "unchanged":
+        return
+    found = steps(made.before, made.blueprint)
+    lines: list[str] = []
+    for step in found.workloads:
+        before, after = (", ".join(s.cluster for s in spots) or "nowhere" for spots in (step.before, step.after))
+        if step.verb != "rescore":
+            lines.append(f"{step.verb} {step.workload.name}: {before} -> {after}")
+    for change in found.clusters:
+        old, new = (p.name if p else "no policy" for p in (change.before, change.after))
+        lines.append(f"{change.verb} {change.cluster}: {old} -> {new}")
+    lines.append(f"{len(made.difference.changes)} files below rendered/")
+    yield from _list("Changes", lines, "")
+
+
+def _list(title: str, lines: Sequence[str], style: str, most: int = 40) -> Iterator[Styled]:
+    if lines:
+        yield "", ""
+        yield title, "title"
+    for line in lines[:most]:
+        yield from _wrapped(line, "  ", style)
+    if len(lines) > most:
+        yield f"  and {len(lines) - most} more", "dim"
+
+
+def _wrapped(text: str, indent: str, style: str, width: int = 80) -> Iterator[Styled]:
+    """`text` in lines of at most `width`, continued further in; a word that is longer than a line stays whole."""
+    line = indent
+    for word in text.split(" "):
+        if len(line) + len(word) > width and line.strip():
+            yield line.rstrip(), style
+            line = indent + "  "
+        line += word + " "
+    yield line.rstrip(), style
