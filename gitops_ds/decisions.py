@@ -91,9 +91,7 @@ class Reasons:
         missing = demand.copies - len(self._pairs.get(workload, ()))
         against = tuple(self._alternatives(workload))
         short = self._least_short(workload)
-        return Unplaced(
-            demand.workload, demand.intent, missing, _main_reason(against), short, kept, _capped(against)
-        )
+        return Unplaced(demand.workload, demand.intent, missing, _main_reason(against), short, kept, _capped(against))
 
     def _decision(self, w: int, g: int) -> Decision:
         problem = self._problem
@@ -119,29 +117,23 @@ class Reasons:
             state = State(int(problem.state[w, g]))
             code, reason = self._plain(w, g, state) if state != State.ELIGIBLE else self._in_the_plan(w, g)
             score = None if state == State.NO_SCORE else int(problem.score[w, g])
-            yield Alternative(
-                configuration.cluster, configuration.policy, configuration.device, score, code, reason
-            )
+            yield Alternative(configuration.cluster, configuration.policy, configuration.device, score, code, reason)
 
     def _plain(self, w: int, g: int, state: State) -> tuple[str, str]:
         """The reason that the data alone gives, whatever the rest of the plan."""
         cluster = self._problem.configurations[g].cluster
-        match state:
-            case State.NO_SCORE:
-                return "no-score", "has no score"
-            case State.STALE:
-                return "stale", "its score is stale"
-            case State.TAINT:
-                return "taint", f"{cluster} is unavailable or has a taint that is not tolerated"
-            case State.SELECTOR:
-                return "selector", "pin, allow or avoid excludes it"
-            case State.CAPACITY:
-                return "capacity", self._too_big(w, g)
-            case State.HELD:
-                holder = self._chosen.get(int(self._problem.cluster_of[g]))
-                return "configuration", f"{cluster} keeps its configuration{self._for_whom(holder, w)}"
-            case _:
-                return "kept", "it is kept where it is"
+        if state == State.CAPACITY:
+            return "capacity", self._too_big(w, g)
+        if state == State.HELD:
+            holder = self._chosen.get(int(self._problem.cluster_of[g]))
+            return "configuration", f"{cluster} keeps its configuration{self._for_whom(holder, w)}"
+        plain = {
+            State.NO_SCORE: ("no-score", "has no score"),
+            State.STALE: ("stale", "its score is stale"),
+            State.TAINT: ("taint", f"{cluster} is unavailable or has a taint that is not tolerated"),
+            State.SELECTOR: ("selector", "pin, allow or avoid excludes it"),
+        }
+        return plain.get(state, ("kept", "it is kept where it is"))
 
     def _in_the_plan(self, w: int, g: int) -> tuple[str, str]:
         """The reason that the plan gives against a pair that the data would allow."""
@@ -260,7 +252,8 @@ def _why(score: int, against: Sequence[Alternative]) -> str:
     if gap > 0:
         return f"score {format_points(score)}, {format_points(gap)} more than the next best, {_spot(best)}"
     if gap == 0:
-        return f"score {format_points(score)}, as good as {_spot(best)} ({best.reason})"
+        because = ": names decide" if best.code == "equal" else f", but {best.reason}"
+        return f"score {format_points(score)}; {_spot(best)} has the same{because}"
     return f"score {format_points(score)}; {_spot(best)} has {format_points(-gap)} more, but {best.reason}"
 
 

@@ -14,8 +14,17 @@ from typing import Any
 from gitops_ds.blueprint import Blueprint, ConfiguredBy, PlacedOn, Spot
 from gitops_ds.decisions import points
 from gitops_ds.errors import Fault, Place, RepositoryError
-from gitops_ds.ids import ClusterName, IntentId, IntentName, Namespace, PlacementName, PolicyId, PolicyName
-from gitops_ds.ids import WorkloadId, WorkloadName
+from gitops_ds.ids import (
+    ClusterName,
+    IntentId,
+    IntentName,
+    Namespace,
+    PlacementName,
+    PolicyId,
+    PolicyName,
+    WorkloadId,
+    WorkloadName,
+)
 from gitops_ds.problem.model import POINT, Incumbent
 
 API_VERSION, KIND = "gitops-ds.io/v1alpha1", "Lock"
@@ -77,7 +86,7 @@ def read_lock(content: bytes, path: str) -> Lock:
         if (body["apiVersion"], body["kind"]) != (API_VERSION, KIND):
             raise RepositoryError(Fault(f"{path} is of a version that this release does not read", Place(path)))
         return _parse(body)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
         fix = f"restore it from a good commit: git checkout <commit> -- {path}"
         raise RepositoryError(Fault("the lock is not as gitops-ds wrote it", Place(path), why, fix)) from None
@@ -112,12 +121,16 @@ def _parse(body: Mapping[str, Any]) -> Lock:
         intent = IntentId(policy.namespace, IntentName(one["intent"]))
         configurations.append(ConfiguredBy(ClusterName(one["cluster"]), policy, intent))
     before = body["incumbent"]
+    pins = {ClusterName(c): None if label is None else str(label) for c, label in body["pins"].items()}
+    used = {s.cluster for p in placements for s in p.spots} | {c.cluster for c in configurations}
+    if used - pins.keys():
+        raise ValueError(f"no pin for {min(used - pins.keys())}")
     return Lock(
         {IntentId(*_split(key, IntentName)): str(digest) for key, digest in body["intents"].items()},
         Blueprint(
             tuple(sorted(placements)),
             tuple(sorted(configurations)),
-            {ClusterName(c): label for c, label in body["pins"].items()},
+            pins,
         ),
         Incumbent(
             {

@@ -6,18 +6,24 @@ Owns the wording. Owns no git and no clock: the same plan gives the same message
 from __future__ import annotations
 
 import hashlib
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
 
-from gitops_ds.blueprint import Spot
 from gitops_ds.decisions import Decision, format_points
+from gitops_ds.ids import ClusterName, WorkloadId
 from gitops_ds.reconcile import Plan
 from gitops_ds.steps import Steps, steps
 from gitops_ds.tree import LOCK, digest_of
 
-LONGEST_SUBJECT = 72
-MOST_LINES = 200
-"""Lines that one section of the body may have before it counts the rest."""
+WIDTH = 72
+"""Columns of the subject, and of the body as far as single words allow."""
+MOST_ITEMS = 200
+"""Items that one section of the body may have before it counts the rest."""
+LONGEST_ITEM = 1000
 TRAILERS = ("Gitops-Ds-Plan", "Gitops-Ds-Intent", "Gitops-Ds-Lock", "Gitops-Ds-Version")
+
+_OURS = re.compile(rf"^{TRAILERS[0]}: [0-9a-f]{{64}}$", re.MULTILINE)
 
 
 def commit_message(made: Plan, version: str) -> str:
@@ -25,6 +31,11 @@ def commit_message(made: Plan, version: str) -> str:
     found = steps(made.before, made.blueprint)
     sections = [_subject(made, found), *_body(made, found), "\n".join(_trailers(made, version))]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def is_ours(message: str) -> bool:
+    """Whether a commit's message is one that `commit_message` wrote: its last paragraph names a plan."""
+    return _OURS.search(message.rstrip().rpartition("\n\n")[2]) is not None
 
 
 def _subject(made: Plan, found: Steps) -> str:
@@ -41,54 +52,61 @@ def _subject(made: Plan, found: Steps) -> str:
         n = len(made.difference.changes)
         parts = ["record what the intents say now" if made.before else f"write {n} files"]
     subject = f"gitops-ds: {', '.join(parts)}"
-    if len(subject) > LONGEST_SUBJECT:
+    if len(subject) > WIDTH:
         total = sum(n for _, _, n in counted)
         subject = f"gitops-ds: {total} changes of placement and configuration"
     return subject
 
 
 def _body(made: Plan, found: Steps) -> Iterator[str]:
-    decided = {(d.workload, d.cluster): d for d in made.decisions}
-    lines = []
-    for step in found.workloads:
-        why = [decided[step.workload, s.cluster] for s in step.after if (step.workload, s.cluster) in decided]
-        lines.append(f"- {step.workload}: {_spots(step.before)} -> {_spots(step.after)}{_why(why)}")
-    yield _section("Workloads", lines)
-    yield _section(
-        "Clusters",
-        [f"- {s.cluster}: {s.before.name if s.before else 'no policy'} -> "
-         f"{s.after.name if s.after else 'no policy'}{_for(made, s.cluster)}" for s in found.clusters],
-    )
-    yield _section(
-        "Without a place",
-        [f"- {u.workload}: {u.reason}" + (f" (stays on {', '.join(u.kept)})" if u.kept else "") for u in made.unplaced],
-    )
+    of_workload: dict[WorkloadId, list[Decision]] = {}
+    on_cluster: dict[ClusterName, list[str]] = {}
+    for decision in made.decisions:
+        of_workload.setdefault(decision.workload, []).append(decision)
+        if decision.policy is not None:
+            on_cluster.setdefault(decision.cluster, []).append(decision.workload.name)
+    moved = [(f"{s.workload}: {s}", _why(of_workload.get(s.workload, ()))) for s in found.workloads]
+    yield _section("Workloads", moved)
+    changed = [(f"{s.cluster}: {s}", _for(on_cluster.get(s.cluster, ()))) for s in found.clusters]
+    yield _section("Clusters", changed)
+    kept = {u.workload: f"stays on {', '.join(u.kept)}" if u.kept else "" for u in made.unplaced}
+    yield _section("Without a place", [(f"{u.workload}: {u.reason}", kept[u.workload]) for u in made.unplaced])
     wanted = sum(d.copies for d in made.problem.demands)
     yield f"Placed {made.value.placed} of {wanted} copies, score {format_points(made.value.score)}."
 
 
-def _section(title: str, lines: Sequence[str]) -> str:
-    if not lines:
+def _section(title: str, items: Sequence[tuple[str, str]]) -> str:
+    """`title` above a list of items, each with a second line where there is more to say."""
+    if not items:
         return ""
-    rest = [f"- and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
-    return "\n".join([f"{title}:", *lines[:MOST_LINES], *rest])
+    lines = [line for first, second in items[:MOST_ITEMS] for line in (*_lines(first, "- "), *_lines(second, "  "))]
+    rest = [f"- and {len(items) - MOST_ITEMS} more"] if len(items) > MOST_ITEMS else []
+    return "\n".join([f"{title}:", *lines, *rest])
 
 
-def _spots(spots: Sequence[Spot]) -> str:
-    return ", ".join(s.cluster for s in spots) or "nowhere"
+def _lines(text: str, start: str) -> list[str]:
+    """`text` in lines that are indented, so that none of them is taken for a trailer, and hold nothing but text."""
+    clean = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:LONGEST_ITEM])
+    return textwrap.wrap(
+        clean,
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _why(decisions: Sequence[Decision]) -> str:
-    if len(decisions) != 1:
-        total = format_points(sum(d.score for d in decisions))
-        return f" (score {total} in all)" if decisions else ""
-    return f"\n  {decisions[0].reason}"
+    if len(decisions) == 1:
+        return decisions[0].reason
+    return f"score {format_points(sum(d.score for d in decisions))} in all" if decisions else ""
 
 
-def _for(made: Plan, cluster: str) -> str:
-    names = [d.workload.name for d in made.decisions if d.cluster == cluster and d.policy is not None]
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return f" (for {shown})" if names else ""
+def _for(workloads: Sequence[str]) -> str:
+    if not workloads:
+        return ""
+    return f"for {', '.join(workloads[:5])}" + (f" and {len(workloads) - 5} more" if len(workloads) > 5 else "")
 
 
 def _trailers(made: Plan, version: str) -> Iterator[str]:

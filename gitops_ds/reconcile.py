@@ -135,7 +135,14 @@ def render_locked(intents: Sequence[LoadedIntent], current: Mapping[str, bytes])
     if changed:
         what = f"the intents have changed since the lock was written: {', '.join(changed)}"
         raise RepositoryError(Fault(what, Place(LOCK), fix="plan against a hub, or go back to the lock's commit"))
-    return lay_out(render(lock.blueprint, {one.id: one.intent for one in intents}), current[LOCK])
+    try:
+        manifests = render(lock.blueprint, {one.id: one.intent for one in intents})
+    except KeyError as error:
+        what = f"the lock names {error.args[0]}, which no intent has"
+        raise RepositoryError(
+            Fault(what, Place(LOCK), fix="plan against a hub, or go back to the lock's commit")
+        ) from None
+    return lay_out(manifests, current[LOCK])
 
 
 def _settle(problem: Problem, solve: Solve) -> tuple[Solution, dict[int, tuple[int, ...]]]:
@@ -215,9 +222,7 @@ def _blueprint(
     return Blueprint(placements, configurations, {c: pins[c] for c in sorted(used)})
 
 
-def _configurations(
-    problem: Problem, placements: Sequence[PlacedOn], old: Blueprint | None
-) -> Iterator[ConfiguredBy]:
+def _configurations(problem: Problem, placements: Sequence[PlacedOn], old: Blueprint | None) -> Iterator[ConfiguredBy]:
     """The policy of each cluster: the one that its workloads run under, else the one that git holds."""
     chosen: dict[ClusterName, PolicyId] = {}
     for placed in placements:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
 
 from gitops_ds.problem.model import Pair, Problem, State
 
@@ -89,6 +88,10 @@ def _reconfigured(problem: Problem, solution: Solution) -> Iterator[int]:
 
 def check_solution(problem: Problem, solution: Solution) -> tuple[str, ...]:
     """Every rule of the problem that `solution` breaks, in words; () for a plan that may be used."""
+    workloads, configurations = range(len(problem.demands)), range(len(problem.configurations))
+    strange = [p for p in solution.pairs if p.workload not in workloads or p.configuration not in configurations]
+    if strange:
+        return tuple(f"pair {w},{g} names nothing" for w, g in strange)
     return tuple(
         line
         for rule in (_pairs_are_valid, _one_configuration, _copies, _capacity, _together, _apart, _spread)
@@ -100,9 +103,7 @@ def _pairs_are_valid(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
     if list(pairs) != sorted(set(pairs)):
         yield "the pairs are not sorted, or one stands twice"
     for w, g in pairs:
-        if not (0 <= w < len(problem.demands) and 0 <= g < len(problem.configurations)):
-            yield f"pair {w},{g} names nothing"
-        elif problem.state[w, g] != State.ELIGIBLE:
+        if problem.state[w, g] != State.ELIGIBLE:
             yield f"{_who(problem, w)} may not run on {_where(problem, g)}: {State(problem.state[w, g]).name}"
 
 
@@ -116,8 +117,10 @@ def _one_configuration(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]
 
 
 def _copies(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
-    for w, mine in groupby(pairs, key=lambda p: p.workload):
-        clusters = [problem.configurations[g].cluster for _, g in mine]
+    places: dict[int, list[str]] = {}
+    for w, g in pairs:
+        places.setdefault(w, []).append(problem.configurations[g].cluster)
+    for w, clusters in sorted(places.items()):
         if len(clusters) > problem.demands[w].copies:
             yield f"{_who(problem, w)} has {len(clusters)} copies, wanted {problem.demands[w].copies}"
         if len(set(clusters)) < len(clusters):

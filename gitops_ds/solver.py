@@ -4,32 +4,34 @@ Owns options, the order in which stages are solved, and what counts as an answer
 numbers, and `check_solution`. Owns no constraint and no objective.
 
 Stages are solved together where one weighted sum of them is exact, else one after the other, each keeping what the
-earlier ones reached by a row of its own and starting from the plan that they found.
+earlier ones reached by a row of its own and starting from the plan that they found. The solver works in floating point
+and lets a row pass that is broken by a millionth of its largest entry: where amounts are that uneven, the plan is
+counted in whole numbers, the workloads that cannot stand together are forbidden to, and the solver is asked again.
 """
 
 from __future__ import annotations
 
 import time
-from importlib import metadata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from math import floor, inf
 
 import highspy
 import numpy as np
-import numpy.typing as npt
 
 from gitops_ds.errors import Fault, SolveError
 from gitops_ds.problem.matrix import Matrix, matrix_of
-from gitops_ds.problem.model import Pair, Problem
+from gitops_ds.problem.model import Ints, Pair, Problem
 from gitops_ds.problem.objective import Stage
 from gitops_ds.solution import Solution, StageResult, Status, check_solution
 
-Reals = npt.NDArray[np.float64]
 LARGEST_SUM = 2**31
 """Weighted sums of stages stay below this, where floating point cannot blur a unit."""
+MOST_COVERS = 200
+"""How often the solver is asked again because amounts do not add up exactly."""
 
-OPTIONS = {"name": "highspy", "version": metadata.version("highspy"), "threads": 1, "seed": 0}
-"""What names the solver in a lock."""
+SOLVER_VERSION = f"highspy {version('highspy')}"
 
 _USABLE = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
@@ -45,12 +47,51 @@ _USABLE = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """One run of HiGHS: the z columns chosen, the status, and the bound on the run's own objective."""
+class _Group:
+    """Stages that are solved as one.
 
-    pairs: npt.NDArray[np.int64]
+    `objective` is their weighted sum, divided by the largest number that leaves it whole, and `unit` is that number;
+    `rest` is the most that the stages after the first can add to the sum or take from it.
+    """
+
+    stages: tuple[Stage, ...]
+    objective: Ints
+    unit: int
+    rest: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run of HiGHS: the z columns chosen, the status, and the bound on the group's objective."""
+
+    pairs: Ints
     status: Status
     bound: float
+
+
+@dataclass
+class _Search:
+    """The model as it grows: rows that keep earlier stages (`floors`) and that forbid what does not fit (`covers`)."""
+
+    matrix: Matrix
+    gap: float
+    ends: float
+    floors: list[tuple[Stage, int]] = field(default_factory=list)
+    covers: list[Ints] = field(default_factory=list)
+    best: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return self.ends - time.monotonic()
+
+
+class _Quiet(highspy.Highs):
+    """HiGHS, silenced before its constructor turns callbacks on, which is when it would print its banner."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802  (the library's name)
+        self.silent()
+        super().enableCallbacks()  # type: ignore[no-untyped-call]  # highspy leaves it so
 
 
 def solve(problem: Problem) -> Solution:
@@ -62,23 +103,20 @@ def solve(problem: Problem) -> Solution:
     matrix = matrix_of(problem)
     if not len(matrix.columns.z_workload):
         return Solution((), Status.OPTIMAL, tuple(StageResult(s.name, 0, 0.0) for s in matrix.stages))
-    ends = time.monotonic() + problem.time_limit
-    floors: list[tuple[Stage, int]] = []
+    search = _Search(matrix, problem.gap, time.monotonic() + problem.time_limit)
     results: list[StageResult] = []
-    best: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
     status = Status.OPTIMAL
     for group in _merge(matrix.stages):
-        left = ends - time.monotonic()
-        if floors and left <= 0:
+        if search.floors and search.left <= 0:
             status = Status.LIMIT
             break
-        run = _run(matrix, group, floors, best, max(left, 0.1), problem.gap)
-        best = run.pairs
+        run = _run(search, group)
+        search.best = run.pairs
         status = max(status, run.status, key=list(Status).index)
         results += _results(matrix, group, run)
-        floors += [(stage, _value(matrix, stage, best)) for stage in group]
+        search.floors += [(stage, _value(matrix, stage, run.pairs)) for stage in group.stages]
     columns = matrix.columns
-    pairs = (Pair(int(columns.z_workload[z]), int(columns.z_configuration[z])) for z in best)
+    pairs = (Pair(int(columns.z_workload[z]), int(columns.z_configuration[z])) for z in search.best)
     solution = Solution(tuple(sorted(pairs)), status, tuple(results))
     broken = check_solution(problem, solution)
     if broken:
@@ -87,41 +125,123 @@ def solve(problem: Problem) -> Solution:
     return solution
 
 
-def _merge(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
+def _merge(stages: Sequence[Stage]) -> list[_Group]:
     """Consecutive stages joined as long as their weighted sum stays exact."""
-    groups: list[tuple[Stage, ...]] = []
+    groups: list[_Group] = []
     for stage in stages:
-        joined = (*groups[-1], stage) if groups else (stage,)
-        if groups and np.abs(_weighted(joined)).astype(object).sum() < LARGEST_SUM:
+        joined = _weighted((*groups[-1].stages, stage)) if groups else None
+        if joined is not None:
             groups[-1] = joined
         else:
-            groups.append((stage,))
+            unit = int(np.gcd.reduce(stage.coefficient))
+            groups.append(_Group((stage,), stage.coefficient // unit, unit, 0))
     return groups
 
 
-def _weighted(stages: Sequence[Stage]) -> npt.NDArray[np.int64]:
-    """One objective whose optimum is the lexicographic one: each stage outweighs all that comes after it."""
-    total: npt.NDArray[np.int64] = np.zeros_like(stages[0].coefficient)
+def _weighted(stages: Sequence[Stage]) -> _Group | None:
+    """One objective whose optimum is the lexicographic one; None where it would not be exact.
+
+    Each stage, counted in its own largest unit, outweighs all that the stages after it could make up for.
+    """
+    total: Ints = np.zeros_like(stages[0].coefficient)
+    reach = 0
     for stage in reversed(stages):
-        reach = int(np.abs(total).astype(object).sum())
-        if reach >= LARGEST_SUM:
-            return np.full_like(total, LARGEST_SUM)
+        reach = _reach(total)
+        steps = stage.coefficient // int(np.gcd.reduce(stage.coefficient))
+        if (reach + 1) * _reach(steps) + reach >= LARGEST_SUM:
+            return None
+        total = total + (reach + 1) * steps
+    unit = int(np.gcd.reduce(total))
+    return _Group(tuple(stages), total // unit, unit, reach)
+
+
+def _reach(coefficient: Ints) -> int:
+    """The most by which a sum of the columns can differ from another: no column with a coefficient exceeds 1."""
+    return sum(map(abs, coefficient.tolist()))
+
+
+def _run(search: _Search, group: _Group) -> _Run:
+    """The best plan for the group that keeps the floors, or the plan so far where the solver finds none."""
+    for _ in range(MOST_COVERS):
+        run = _ask(search, group)
+        covers = list(_covers(search.matrix, run.pairs)) if run else []
+        if not covers:
+            break
+        search.covers += covers
+    if search.floors:
+        return run if run and _keeps(search, run.pairs) else _Run(search.best, Status.LIMIT, inf)
+    if run is None or (run.status is Status.LIMIT and not len(run.pairs)):
+        fix = "allow it more time: spec.solver.timeLimit"
+        raise SolveError(Fault("the solver ended without a plan", why="a limit struck before it had one", fix=fix))
+    return run
+
+
+def _keeps(search: _Search, pairs: Ints) -> bool:
+    """Whether a plan keeps the floors to the unit, and not only by the solver's tolerance."""
+    return all(_value(search.matrix, stage, pairs) >= reached for stage, reached in search.floors)
+
+
+def _ask(search: _Search, group: _Group) -> _Run | None:
+    """One run of the solver; None where it ends without a feasible plan.
+
+    Raises:
+        SolveError: the status says that the model is wrong or that the solver broke.
+    """
+    solver = _loaded(search, group)
+    solver.run()
+    status, info = solver.getModelStatus(), solver.getInfo()
+    if status not in _USABLE:
+        if search.floors and status == highspy.HighsModelStatus.kInfeasible:
+            return None
+        what = f"the solver ended without a plan: {solver.modelStatusToString(status)}"
+        raise SolveError(Fault(what, fix="report this"))
+    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return None
+    columns = search.matrix.columns
+    values = np.array(solver.getSolution().col_value)[columns.first_z : columns.first_t]
+    pairs: Ints = np.nonzero(values > 0.5)[0].astype(np.int64)
+    found, bound = _USABLE[status], float(info.mip_dual_bound)
+    reached = int(group.objective @ search.matrix.vector(pairs).astype(np.int64))
+    if found is Status.OPTIMAL and bound - reached >= max(1.0, 1e-9 * abs(reached)):
+        found = Status.WITHIN_GAP if search.gap > 0 else Status.LIMIT
+    return _Run(pairs, found, bound)
+
+
+def _loaded(search: _Search, group: _Group) -> highspy.Highs:
+    """A solver with the model in it, quiet, maximising the group's objective, with all rows that came on the way."""
+    matrix = search.matrix
+    columns, (start, index, value) = matrix.columns, matrix.entries
+    solver = _quiet(seconds=max(search.left, 0.1), gap=search.gap)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = columns.count, len(matrix.row_lower)
+    lp.sense_ = highspy.ObjSense.kMaximize
+    lp.col_cost_ = group.objective.astype(np.float64)
+    lp.col_lower_, lp.col_upper_ = np.zeros(columns.count), columns.upper
+    lp.row_lower_, lp.row_upper_ = matrix.row_lower, matrix.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = start, index, value
+    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns.count
+    _assert_ok(solver.passModel(lp), "model")
+    for stage, reached in search.floors:
+        used = np.nonzero(stage.coefficient)[0].astype(np.int32)
         unit = int(np.gcd.reduce(stage.coefficient))
-        total = total + (reach + 1) * (stage.coefficient // unit)
-    return total
+        entries = (stage.coefficient[used] // unit).astype(np.float64)
+        _assert_ok(solver.addRow(reached // unit - 0.5, inf, len(used), used, entries), stage.name)
+    for cover in search.covers:
+        used = (columns.first_z + cover).astype(np.int32)
+        _assert_ok(solver.addRow(-inf, len(used) - 1, len(used), used, np.ones(len(used))), "cover")
+    if search.floors:
+        known = highspy.HighsSolution()
+        known.col_value = matrix.vector(search.best).tolist()
+        _assert_ok(solver.setSolution(known), "start")
+    return solver
 
 
-def _run(
-    matrix: Matrix,
-    group: Sequence[Stage],
-    floors: Sequence[tuple[Stage, int]],
-    start: npt.NDArray[np.int64],
-    seconds: float,
-    gap: float,
-) -> _Run:
-    objective = _weighted(group) // max(int(np.gcd.reduce(_weighted(group))), 1)
-    solver = _loaded(matrix, objective, floors)
+def _quiet(*, seconds: float, gap: float) -> highspy.Highs:
+    """A solver that prints nothing and always answers the same question in the same way."""
+    solver = _Quiet()  # type: ignore[no-untyped-call]
     options: dict[str, bool | int | float] = {
+        "output_flag": False,
         "threads": 1,
         "random_seed": 0,
         "mip_rel_gap": gap,
@@ -130,75 +250,39 @@ def _run(
     }
     for name, value in options.items():
         _assert_ok(solver.setOptionValue(name, value), f"option {name}")
-    if floors:
-        known = highspy.HighsSolution()
-        known.col_value = matrix.vector(start).tolist()
-        _assert_ok(solver.setSolution(known), "start")
-    solver.run()
-    status = solver.getModelStatus()
-    info = solver.getInfo()
-    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    if status not in _USABLE or not feasible:
-        if floors:
-            return _Run(start, Status.LIMIT, np.inf)
-        what = f"the solver ended without a plan: {solver.modelStatusToString(status)}"
-        raise SolveError(Fault(what, fix="allow it more time: spec.solver.timeLimit"))
-    values = np.round(np.array(solver.getSolution().col_value))
-    columns = matrix.columns
-    chosen = np.nonzero(values[columns.first_z : columns.first_t] > 0)[0].astype(np.int64)
-    found = _USABLE[status]
-    if found is Status.OPTIMAL and gap > 0 and info.mip_gap > 0:
-        found = Status.WITHIN_GAP
-    return _Run(chosen, found, float(info.mip_dual_bound))
-
-
-def _loaded(matrix: Matrix, objective: npt.NDArray[np.int64], floors: Sequence[tuple[Stage, int]]) -> highspy.Highs:
-    """A solver with the model in it, quiet, maximising `objective`, and with a row for every floor."""
-    columns, (start, index, value) = matrix.columns, matrix.entries
-    solver = highspy.Highs()
-    _assert_ok(solver.setOptionValue("output_flag", False), "output_flag")
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns.count, len(matrix.row_lower)
-    lp.sense_ = highspy.ObjSense.kMaximize
-    lp.col_cost_ = objective.astype(np.float64)
-    lp.col_lower_, lp.col_upper_ = np.zeros(columns.count), columns.upper
-    lp.row_lower_, lp.row_upper_ = matrix.row_lower, matrix.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = start, index, value
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns.count
-    _assert_ok(solver.passModel(lp), "model")
-    for stage, reached in floors:
-        used = np.nonzero(stage.coefficient)[0].astype(np.int32)
-        unit = int(np.gcd.reduce(stage.coefficient))
-        entries = (stage.coefficient[used] // unit).astype(np.float64)
-        _assert_ok(solver.addRow(reached / unit - 0.5, highspy.kHighsInf, len(used), used, entries), stage.name)
     return solver
 
 
-def _results(matrix: Matrix, group: Sequence[Stage], run: _Run) -> list[StageResult]:
-    """Values of the group's stages. The bound of a weighted run is its first stage's, in that stage's own unit."""
-    weighted = _weighted(group)
-    unit = max(int(np.gcd.reduce(weighted)), 1)
-    first = group[0]
-    used = np.nonzero(first.coefficient)[0][0]
-    scale = 1.0
-    if len(group) > 1:
-        rest = int(np.abs(_weighted(group[1:])).astype(object).sum())
-        scale = (rest + 1) / (unit * int(np.gcd.reduce(first.coefficient)))
-    else:
-        scale = float(weighted[used]) / unit / float(first.coefficient[used])
-    results = []
-    for i, stage in enumerate(group):
+def _covers(matrix: Matrix, pairs: Ints) -> Iterator[Ints]:
+    """For each configuration and kind that the plan overdraws: the fewest of its z columns that do not fit together."""
+    columns, problem = matrix.columns, matrix.columns.problem
+    for g in np.unique(columns.z_configuration[pairs]).tolist():
+        here = pairs[columns.z_configuration[pairs] == g]
+        for k in range(len(problem.kinds)):
+            need = {z: int(problem.request[columns.z_workload[z], k]) for z in here.tolist()}
+            cover: list[int] = []
+            for z in sorted(need, key=lambda z: (-need[z], z)):
+                if sum(need[one] for one in cover) <= int(problem.supply[g, k]):
+                    cover.append(z)
+            if sum(need[one] for one in cover) > int(problem.supply[g, k]):
+                yield np.array(sorted(cover), dtype=np.int64)
+
+
+def _results(matrix: Matrix, group: _Group, run: _Run) -> Iterator[StageResult]:
+    """Values of the group's stages, and a bound on each: its value where that is proved, else known for the first."""
+    for i, stage in enumerate(group.stages):
         value = _value(matrix, stage, run.pairs)
         if run.status is Status.OPTIMAL:
             bound = float(value)
+        elif i == 0 and np.isfinite(run.bound):
+            steps = (run.bound * group.unit + group.rest) / (group.rest + 1)
+            bound = max(float(floor(steps + 1e-6) * int(np.gcd.reduce(stage.coefficient))), float(value))
         else:
-            bound = max(run.bound / scale, value) if i == 0 else np.inf
-        results.append(StageResult(stage.name, value, bound))
-    return results
+            bound = inf
+        yield StageResult(stage.name, value, bound)
 
 
-def _value(matrix: Matrix, stage: Stage, pairs: npt.NDArray[np.int64]) -> int:
+def _value(matrix: Matrix, stage: Stage, pairs: Ints) -> int:
     """The stage's value of a plan, with only the configurations that something runs under."""
     return int(stage.coefficient @ matrix.vector(pairs).astype(np.int64))
 

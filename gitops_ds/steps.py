@@ -1,11 +1,11 @@
-"""`Step`: what changes for a person between what git holds and a plan: workloads placed, moved, removed; clusters configured.
+"""`Step`: what changes for a person between what git holds and a plan: workloads and clusters, each step in one phrase.
 
-Owns the comparison of two blueprints in names. Owns no wording of commits and reports.
+Owns the comparison of two blueprints in names, and the phrase that commits and reports share. Owns no layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,14 +17,22 @@ Verb = Literal["place", "move", "rescore", "remove", "configure", "reconfigure",
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStep:
-    """One workload whose place changes: place (was nowhere), move (other clusters), rescore (same clusters, other
-    policy), remove.
+    """One workload whose place changes.
+
+    The verbs: place (it was nowhere), move (other clusters), rescore (the same clusters under another policy), remove.
     """
 
     verb: Verb
     workload: WorkloadId
     before: tuple[Spot, ...]
     after: tuple[Spot, ...]
+
+    def __str__(self) -> str:
+        """What happens to it, without its name."""
+        if self.verb != "rescore":
+            return f"{_clusters_of(self.before)} -> {_clusters_of(self.after)}"
+        policies = sorted({s.policy.name if s.policy else "no policy" for s in self.after if s not in self.before})
+        return f"stays on {_clusters_of(self.after)}, now under {', '.join(policies)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,11 @@ class ClusterStep:
     before: PolicyId | None
     after: PolicyId | None
 
+    def __str__(self) -> str:
+        """What happens to it, without its name."""
+        before, after = (policy.name if policy else "no policy" for policy in (self.before, self.after))
+        return f"{before} -> {after}"
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -46,7 +59,8 @@ class Steps:
 
     def count(self, *verbs: Verb) -> int:
         """How many steps have one of the verbs."""
-        return sum(step.verb in verbs for step in (*self.workloads, *self.clusters))
+        found: list[Verb] = [*(step.verb for step in self.workloads), *(step.verb for step in self.clusters)]
+        return sum(verb in verbs for verb in found)
 
 
 def steps(before: Blueprint | None, after: Blueprint) -> Steps:
@@ -77,3 +91,7 @@ def _clusters(old: Blueprint, new: Blueprint) -> Iterator[ClusterStep]:
         if before != after:
             verb: Verb = "configure" if before is None else "release" if after is None else "reconfigure"
             yield ClusterStep(verb, cluster, before, after)
+
+
+def _clusters_of(spots: Sequence[Spot]) -> str:
+    return ", ".join(s.cluster for s in spots) or "nowhere"

@@ -66,7 +66,9 @@ def lay_out(manifests: Iterable[Manifest], lock: bytes) -> Tree:
         path = _path(manifest)
         if path in files:
             what = f"two objects would be written to {path}"
-            raise RepositoryError(Fault(what, why="a workload's Placement has the name of one of ours", fix="rename it"))
+            raise RepositoryError(
+                Fault(what, why="a workload's Placement has the name of one of ours", fix="rename it")
+            )
         files[path] = write_document(manifest.body)
     files |= dict(_kustomizations(files))
     files[LOCK] = lock
@@ -131,10 +133,9 @@ def _kustomizations(files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """A kustomization for each folder, listing its files and folders; the root has one even when it is empty."""
     folders: dict[str, set[str]] = {ROOT: set()}
     for path in files:
-        while path != ROOT:
-            folder, _, name = path.rpartition("/")
-            folders.setdefault(folder, set()).add(name)
-            path = folder
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            folders.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
     for folder, names in sorted(folders.items()):
         body = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",

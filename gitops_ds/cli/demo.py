@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 import click
 
 INTENT = "intent/gpu-inference.yaml"
-FROM, TO = "example-performance-score", "example-powerconsumption-score"
+FROM, TO = b"name: example-performance-score", b"name: example-powerconsumption-score"
 MESSAGE = "Optimise for power instead of performance"
 
 
@@ -24,29 +25,27 @@ def command(*, folder: Path | None) -> int:
     line of the intent is changed, and the second plan optimises for power. Both are committed.
     """
     from gitops_ds.cli.files import write_folder
-    from gitops_ds.cli.terminal import show
+    from gitops_ds.cli.terminal import say
     from gitops_ds.sample import sample_folder
 
-    scratch = folder or Path(tempfile.mkdtemp(prefix="gitops-ds-demo-")) / "fleet"
+    scratch = (folder or Path(tempfile.mkdtemp(prefix="gitops-ds-demo-")) / "fleet").absolute()
     write_folder(scratch, _sample(sample_folder()))
-    _say(f"The sample fleet is in {scratch}")
-    _git(scratch, "init", "--quiet", "--initial-branch=main")
+    say(f"The sample fleet is in {scratch}")
+    _git(scratch, "init", "--quiet")
     _git(scratch, "add", "--all")
     _git(scratch, "commit", "--quiet", "--message", "The fleet's intent: optimise for performance")
 
-    _say("\n$ gitops-ds reconcile --hub demo")
-    show(_reconcile(scratch))
+    _reconcile(scratch)
     path = scratch / INTENT
-    path.write_text(path.read_text().replace(f"name: {FROM}", f"name: {TO}"))
-    _say(f"\nNow one line of {INTENT} changes, as a pull request would change it:\n")
-    _say(_git(scratch, "diff", "--unified=0", "--no-color", "--", INTENT))
+    path.write_bytes(path.read_bytes().replace(FROM, TO))
+    say(f"\nNow one line of {INTENT} changes, as in a pull request:\n")
+    say(_git(scratch, "diff", "--unified=0", "--no-color", "--", INTENT))
     _git(scratch, "commit", "--quiet", "--all", "--message", MESSAGE)
 
-    _say("$ gitops-ds reconcile --hub demo")
-    show(_reconcile(scratch))
-    _say("\n$ git show HEAD -- rendered/default\n")
-    _say(_git(scratch, "show", "--no-color", "--format=%B", "HEAD", "--", "rendered/default"))
-    _say(f"Look around: cd {scratch} && git log --stat")
+    _reconcile(scratch)
+    say("\n$ git show HEAD -- rendered/default\n")
+    say(_git(scratch, "show", "--no-color", "--format=%B", "HEAD", "--", "rendered/default"))
+    say(f"Look around: cd {shlex.quote(str(scratch))} && git log --stat")
     return 0
 
 
@@ -59,32 +58,35 @@ def _sample(folder: Path) -> Mapping[str, bytes]:
     }
 
 
-def _reconcile(folder: Path) -> list[tuple[str, str]]:
-    from datetime import datetime
-
-    from gitops_ds.cli.inputs import read_inputs
-    from gitops_ds.cli.reconcile import commit_plan
+def _reconcile(folder: Path) -> None:
+    from gitops_ds.cli.reconcile import reconcile
+    from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.text import plan_text
 
-    inputs = read_inputs(folder, "demo", None, committed=True)
-    made = inputs.plan()
-    commit = commit_plan(inputs, made, datetime.now().astimezone())
-    return [*plan_text(made), ("", ""), (f"commit {commit}", "good")]
-
-
-def _say(text: str) -> None:
-    click.echo(text)
+    say("$ gitops-ds reconcile --hub demo")
+    made, commit = reconcile(folder, "demo", None)
+    show([*plan_text(made), ("", ""), (f"commit {commit}", "good")])
 
 
 def _git(folder: Path, *arguments: str) -> str:
     """Run git as a user would, but with no setting of this user's or this machine's that could get in the way."""
-    settings = ("user.name=A user of gitops-ds", "user.email=user@example.com", "commit.gpgSign=false")
+    from gitops_ds.errors import Fault, RepositoryError
+
+    settings = (
+        "init.defaultBranch=main",
+        "user.name=A user of gitops-ds",
+        "user.email=user@example.com",
+        "commit.gpgSign=false",
+    )
     options = [word for setting in settings for word in ("-c", setting)]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(
-        ["git", "-C", str(folder), *options, *arguments], capture_output=True, text=True, check=False, env=environment
-    )
+    command_line = ["git", "-C", str(folder), *options, *arguments]
+    try:
+        done = subprocess.run(command_line, capture_output=True, check=False, env=environment)
+    except FileNotFoundError:
+        raise RepositoryError(Fault("git is not installed", fix="install git and run again")) from None
     if done.returncode:
-        raise click.ClickException(f"git {arguments[0]}: {done.stderr.strip()}")
-    return done.stdout
+        said = done.stderr.decode(errors="replace").strip()
+        raise RepositoryError(Fault(f"git {arguments[0]} failed", why=said))
+    return done.stdout.decode(errors="replace")

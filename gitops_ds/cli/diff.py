@@ -17,22 +17,20 @@ from gitops_ds.cli import options
 @options.output
 @options.overwrite
 @options.detailed
-def command(
-    *, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool
-) -> int:
+def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool) -> int:
     """Show how rendered/ would change against the head commit, as a diff.
 
     The text is a patch that `git apply` takes; nothing is printed where nothing would change.
     """
     from gitops_ds.cli.inputs import exit_code, read_inputs
-    from gitops_ds.cli.terminal import show
+    from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.json import diff_json, dumps
     from gitops_ds.report.text import diff_text
 
     made = read_inputs(repo, hub, at, committed=False).plan(overwrite=overwrite)
     if output == "json":
-        click.echo(dumps(diff_json(made)))
+        say(dumps(diff_json(made)))
     else:
-        show(diff_text(made.difference.changes))
+        show(diff_text(made.difference.changes), exact=True)
     show(((f"held: {why}", "bad") for why in made.held), error=True)
     return exit_code(made, detailed=detailed)

@@ -22,7 +22,7 @@ def command(*, workloads: tuple[str, ...], repo: Path, hub: str | None, at: date
     Names the scores that decided, with their age, and for every other cluster and policy the first reason.
     """
     from gitops_ds.cli.inputs import exit_code, read_inputs
-    from gitops_ds.cli.terminal import show
+    from gitops_ds.cli.terminal import say, show
     from gitops_ds.evidence import evidence
     from gitops_ds.report.json import dumps, evidence_json
     from gitops_ds.report.text import evidence_text
@@ -31,7 +31,7 @@ def command(*, workloads: tuple[str, ...], repo: Path, hub: str | None, at: date
     made = inputs.plan(overwrite=True)
     found = evidence(made, inputs.inventory, inputs.instant, workloads)
     if output == "json":
-        click.echo(dumps(evidence_json(made, found)))
+        say(dumps(evidence_json(made, found)))
     else:
         show(line for one in found for line in (*evidence_text(one), ("", "")))
     return exit_code(made)

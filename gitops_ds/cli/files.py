@@ -33,13 +33,17 @@ def write_new(folder: Path, files: Mapping[str, bytes]) -> tuple[list[str], list
     """Write those of `files` that are not there yet; (written, left as they are), sorted.
 
     Raises:
-        InputError: one cannot be written.
+        InputError: one cannot be written, or would be written outside of `folder`.
     """
     written, left = [], []
     for path, content in sorted(files.items()):
         target = folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.parent.resolve().is_relative_to(folder.resolve()):
+                raise InputError(
+                    Fault(f"{target.parent} leads out of {folder} by a symbolic link", fix="remove the link")
+                )
             with target.open("xb") as stream:
                 stream.write(content)
             written.append(path)

@@ -43,6 +43,7 @@ def command(*, folder: Path, name: str, namespace: str) -> int:
     A file that is there already is left as it is, so that it is safe to run again.
     """
     from gitops_ds.cli.files import write_new
+    from gitops_ds.cli.terminal import say
     from gitops_ds.hook import PRE_COMMIT
     from gitops_ds.intent.load import load_intents
     from gitops_ds.intent.schema import intent_schema
@@ -61,10 +62,10 @@ def command(*, folder: Path, name: str, namespace: str) -> int:
     if "hooks/pre-commit" in written:
         (folder / "hooks/pre-commit").chmod(0o755)
     for one in written:
-        click.echo(f"wrote  {one}")
+        say(f"wrote  {one}")
     for one in left:
-        click.echo(f"left   {one} (it is there already)")
-    click.echo(
+        say(f"left   {one} (it is there already)")
+    say(
         "\nNext:\n"
         f"  1. name your clusters, policies and workloads in {path}\n"
         "  2. gitops-ds validate\n"

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitops_ds.errors import HubError, InputError, RepositoryError, UsageError
-from gitops_ds.errors import Fault
+from gitops_ds.errors import Fault, HubError, InputError, UsageError
 from gitops_ds.hub import merge_repository, objects_from_files, read_snapshot
 from gitops_ds.intent.load import SUFFIXES, LoadedIntent, load_intents
 from gitops_ds.inventory import Inventory
@@ -40,10 +39,16 @@ class Inputs:
 
     def plan(self, *, overwrite: bool = False) -> Plan:
         """The plan for these inputs."""
-        from gitops_ds.solver import OPTIONS, solve
+        from gitops_ds.solver import SOLVER_VERSION, solve
 
         return plan(
-            self.intents, self.inventory, self.current, self.instant, solve, solver=OPTIONS, overwrite=overwrite
+            self.intents,
+            self.inventory,
+            self.current,
+            self.instant,
+            solve,
+            solver={"name": SOLVER_VERSION},
+            overwrite=overwrite,
         )
 
 
@@ -112,7 +117,7 @@ def _files(repo: Repository, folders: tuple[str, ...] | list[str], limit: int, *
 
 
 def exit_code(made: Plan, *, detailed: bool = False) -> int:
-    """0, 2 with --detailed-exitcode where something changes, 3 held, 4 a workload has no place."""
+    """4 where a workload has no place, else 3 where the plan is held, else 2 with --detailed-exitcode for a change."""
     if made.unplaced:
         return 4
     if made.status == "held":

@@ -1,12 +1,13 @@
 """The entry point: finds the verb, runs it, and turns whatever happens into words and an exit code.
 
-Owns the list of verbs (each is imported only when it runs, so that --help is quick) and the map from errors to exit
-codes. Owns no verb.
+Owns the list of verbs (each is imported only when it runs, so that --help is quick) and the one place where exceptions
+end. Owns no verb and no wording of errors (`faults.py`).
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from collections.abc import Sequence
 import click
 
 from gitops_ds import __version__
-from gitops_ds.errors import Fault, GitopsDsError
+from gitops_ds.cli.faults import BUG, fault_lines, faults_json, faults_of
+from gitops_ds.cli.terminal import flush, prepare, say, show, silence
 
 VERBS = {
     "demo": "Run the shipped sample in a scratch repository, commits and all.",
@@ -27,18 +29,15 @@ VERBS = {
     "schema": "Print the JSON Schema of intents, for editors.",
     "validate": "Check intents, policies and rendered/ for every fault at once.",
 }
-BUG = 70
-INTERRUPTED = 130
-MOST_FAULTS = 20
 
 
 class _Verbs(click.Group):
     """Verbs by name, imported on use."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in VERBS:
             return None
         module = importlib.import_module(f"gitops_ds.cli.{cmd_name}")
@@ -46,7 +45,7 @@ class _Verbs(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(sorted(VERBS.items()))
 
@@ -71,51 +70,38 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    prepare()
     try:
-        code = cli.main(args=None if arguments is None else list(arguments), prog_name="gitops-ds", standalone_mode=False)
-        sys.stdout.flush()
-    except GitopsDsError as error:
-        _show(error.faults)
-        return error.exit_code
+        code = cli.main(args=words, prog_name="gitops-ds", standalone_mode=False)
+        flush()
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        say(error.format_message())
         return 0
-    except click.UsageError as error:
-        where = f"gitops-ds {error.ctx.info_name}" if error.ctx and error.ctx.parent else "gitops-ds"
-        click.echo(f"error: {error.format_message()}\n  try: {where} --help", err=True)
-        return 64
-    except click.ClickException as error:
-        click.echo(f"error: {error.format_message()}", err=True)
-        return 1
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; nothing was committed", err=True)
-        return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence()
         return 0
-    except Exception as error:  # noqa: BLE001
-        return _bug(error)
+    except (Exception, KeyboardInterrupt) as error:  # the one place where exceptions end
+        return _fail(error, as_json=_wants_json(words))
     return code if isinstance(code, int) else 0
 
 
-def _show(faults: Sequence[Fault]) -> None:
-    for fault in faults[:MOST_FAULTS]:
-        lines = [f"error: {fault.what}"]
-        lines += [f"  at {fault.place}"] if fault.place else []
-        lines += [f"  why: {fault.why}"] if fault.why else []
-        lines += [f"  try: {fault.fix}"] if fault.fix else []
-        click.echo("\n".join(lines), err=True)
-    if len(faults) > MOST_FAULTS:
-        click.echo(f"and {len(faults) - MOST_FAULTS} more faults", err=True)
-
-
-def _bug(error: Exception) -> int:
-    if os.environ.get("GITOPS_DS_TRACEBACK"):
+def _fail(error: BaseException, *, as_json: bool) -> int:
+    """Say what went wrong on standard error and, for a program, as JSON on standard output; the exit code."""
+    code, faults = faults_of(error)
+    if code == BUG and os.environ.get("GITOPS_DS_TRACEBACK"):
         raise error
-    said = str(error).splitlines()
-    click.echo(
-        f"error: this is a bug in gitops-ds {__version__}: {type(error).__name__}{f': {said[0]}' if said else ''}\n"
-        "  try: run it again with GITOPS_DS_TRACEBACK=1 in the environment and report what it prints",
-        err=True,
+    show(fault_lines(faults), error=True)
+    try:
+        say(json.dumps(faults_json(code, faults), indent=2) if as_json else "", end="\n" if as_json else "")
+    except OSError:
+        silence()
+    return code
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    """Whether the command line asks for JSON, as far as can be told where it could not be understood."""
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    return any(
+        one in ("--output=json", "-ojson") or (one in ("--output", "-o") and two == "json") for one, two in pairs
     )
-    return BUG

@@ -27,13 +27,13 @@ def command(
     rendered/ is what the head commit holds.
     """
     from gitops_ds.cli.inputs import exit_code, read_inputs
-    from gitops_ds.cli.terminal import show
+    from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.json import dumps, plan_json
     from gitops_ds.report.text import plan_text
 
     made = read_inputs(repo, hub, at, committed=False).plan(overwrite=overwrite)
     if output == "json":
-        click.echo(dumps(plan_json(made)))
+        say(dumps(plan_json(made)))
     else:
         show(plan_text(made, whole=whole))
     return exit_code(made, detailed=detailed)

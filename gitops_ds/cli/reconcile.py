@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from gitops_ds.cli.inputs import Inputs
     from gitops_ds.reconcile import Plan
 
+TRIES = 10
+"""How often the plan is made anew because the branch moved while it was made."""
+MOST_NOTES = 10
+
 
 @click.command()
 @options.repo
@@ -23,42 +28,83 @@ if TYPE_CHECKING:
 @options.output
 @options.overwrite
 @options.detailed
-def command(
-    *, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool
-) -> int:
+def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool) -> int:
     """Plan from the committed intents and commit the rendered tree.
 
     Reads intent/ and policies/ from the head commit: what is not committed is not read. Where the plan changes
     something, rendered/ is committed to the current branch; every other file, staged or not, stays as it is.
     """
-    from gitops_ds.cli.inputs import INTENT, MANIFESTS, exit_code, read_inputs
-    from gitops_ds.cli.terminal import show
+    from gitops_ds.cli.inputs import exit_code
+    from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.json import dumps, plan_json
     from gitops_ds.report.text import plan_text
-    from gitops_ds.repo import bring_up_to_date, dirty_paths, open_repository
-    from gitops_ds.tree import ROOT
 
-    for path in bring_up_to_date(open_repository(repo), [ROOT]):
-        click.echo(f"{path}: brought up to date after an interrupted run", err=True)
-    inputs = read_inputs(repo, hub, at, committed=True)
-    for path in dirty_paths(inputs.repo, [INTENT, *MANIFESTS])[:10]:
-        click.echo(f"warning: {path} is not committed as it stands; reconcile reads what is committed", err=True)
-    made = inputs.plan(overwrite=overwrite)
-    commit = commit_plan(inputs, made, datetime.now().astimezone())
+    made, commit = reconcile(repo, hub, at, overwrite=overwrite)
     if output == "json":
-        click.echo(dumps(plan_json(made, commit)))
+        say(dumps(plan_json(made, commit)))
     else:
         show(plan_text(made))
         show([("", ""), (f"commit {commit}", "good")] if commit else [])
     return exit_code(made, detailed=detailed)
 
 
-def commit_plan(inputs: Inputs, made: Plan, when: datetime) -> str | None:
-    """Commit what `made` changes; the commit's id, or None where nothing changes or the plan is held.
+def reconcile(
+    folder: Path, hub: str | None, at: datetime | None, *, overwrite: bool = False
+) -> tuple[Plan, str | None]:
+    """The plan from what is committed, and the commit that holds it: None where nothing changes or the plan is held.
+
+    Where the branch moves meanwhile, the plan is made anew on its new head.
 
     Raises:
-        GitopsDsError: the commit could not be made; the branch is as it was.
+        GitopsDsError: an input is wrong, or the commit could not be made; the branch is as it was.
     """
+    from gitops_ds.cli.inputs import read_inputs
+    from gitops_ds.errors import ContentionError, HeldError
+
+    _finish_interrupted(folder)
+    for last in (number == TRIES for number in range(1, TRIES + 1)):
+        inputs = read_inputs(folder, hub, at, committed=True)
+        made = inputs.plan(overwrite=overwrite)
+        try:
+            commit = _commit(inputs, made)
+        except HeldError as error:
+            made, commit = replace(made, status="held", held=(*made.held, *map(str, error.faults))), None
+        except ContentionError:
+            if last:
+                raise
+            continue
+        _note_uncommitted(inputs)
+        return made, commit
+    raise AssertionError("the last try returns or raises")
+
+
+def _finish_interrupted(folder: Path) -> None:
+    """Finish an update of the working tree that a crash cut short: only after a commit of ours can there be one."""
+    from gitops_ds.cli.terminal import say
+    from gitops_ds.message import is_ours
+    from gitops_ds.repo import bring_up_to_date, commit_message_of, open_repository
+    from gitops_ds.tree import ROOT
+
+    opened = open_repository(folder)
+    if is_ours(commit_message_of(opened, opened.head)):
+        for path in bring_up_to_date(opened, [ROOT]):
+            say(f"{path}: brought up to date after an interrupted run", error=True)
+
+
+def _note_uncommitted(inputs: Inputs) -> None:
+    """Tell of files that are not what was read."""
+    from gitops_ds.cli.inputs import INTENT, MANIFESTS
+    from gitops_ds.cli.terminal import show
+    from gitops_ds.repo import dirty_paths
+    from gitops_ds.tree import ROOT
+
+    paths = dirty_paths(inputs.repo, [INTENT, *MANIFESTS, ROOT])
+    notes = [(f"warning: {path} is not committed as it stands, and was not read", "warn") for path in paths]
+    rest = [(f"warning: and {len(notes) - MOST_NOTES} more files", "warn")] if len(notes) > MOST_NOTES else []
+    show([*notes[:MOST_NOTES], *rest], error=True)
+
+
+def _commit(inputs: Inputs, made: Plan) -> str | None:
     from gitops_ds.message import commit_message
     from gitops_ds.repo import Identity, commit_files, configured_identity
 
@@ -67,6 +113,5 @@ def commit_plan(inputs: Inputs, made: Plan, when: datetime) -> str | None:
     owned = dict(made.tree) | {c.path: None for c in made.difference.changes if c.after is None}
     identity = configured_identity(inputs.repo) or Identity("gitops-ds", "gitops-ds@localhost")
     message = commit_message(made, __version__)
-    return commit_files(
-        inputs.repo, owned, message, identity=identity, when=when, expected_head=inputs.repo.head
-    )
+    when = datetime.now().astimezone()
+    return commit_files(inputs.repo, owned, message, identity=identity, when=when, expected_head=inputs.repo.head)

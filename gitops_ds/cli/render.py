@@ -19,11 +19,12 @@ from gitops_ds.cli import options
 def command(*, repo: Path, hub: str | None, at: datetime | None, locked: bool, to: Path | None) -> int:
     """Write the rendered tree to a folder, or list its files with their sha256.
 
-    With --locked the tree comes from rendered/gitops-ds.lock of the head commit and the committed intents, and must
-    equal what git holds.
+    With --locked the tree comes from rendered/gitops-ds.lock of the head commit and the committed intents: where nobody
+    edited rendered/, it is what git holds.
     """
     from gitops_ds.cli.files import write_folder
-    from gitops_ds.cli.inputs import LARGEST_FILE, LARGEST_INTENT, INTENT, exit_code, read_inputs
+    from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, exit_code, read_inputs
+    from gitops_ds.cli.terminal import say
     from gitops_ds.intent.load import SUFFIXES, load_intents
     from gitops_ds.reconcile import render_locked
     from gitops_ds.repo import open_repository, read_commit
@@ -38,8 +39,8 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, locked: bool, t
         made = read_inputs(repo, hub, at, committed=False).plan(overwrite=True)
         tree, code = made.tree, exit_code(made)
     if to is None:
-        click.echo(tree[INVENTORY].decode(), nl=False)
+        say(tree[INVENTORY].decode(), end="")
     else:
         write_folder(to, tree)
-        click.echo(f"wrote {len(tree)} files below {to}", err=True)
+        say(f"wrote {len(tree)} files below {to}", error=True)
     return code

@@ -13,6 +13,7 @@ def command(*, kind: str | None) -> int:
     An editor with yaml-language-server completes and checks intents by it; `gitops-ds init` saves it as
     .gitops-ds/intent.schema.json and points new files there.
     """
+    from gitops_ds.cli.terminal import say
     from gitops_ds.errors import Fault, UsageError
     from gitops_ds.intent.load import KINDS
     from gitops_ds.intent.schema import intent_schema
@@ -20,5 +21,5 @@ def command(*, kind: str | None) -> int:
 
     if kind is not None and kind not in KINDS:
         raise UsageError(Fault(f"{kind} is no kind of intent", fix=f"known kinds: {', '.join(sorted(KINDS))}"))
-    click.echo(dumps(intent_schema(kind)))
+    say(dumps(intent_schema(kind)))
     return 0

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gitops_ds.cli import options
 
+if TYPE_CHECKING:
+    from gitops_ds.errors import Fault
+
+_ONE = {"intents": "intent", "policies": "policy"}
 Read = Callable[[Sequence[str], int, Sequence[str]], Mapping[str, bytes]]
 
 
@@ -25,20 +31,20 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, st
     Without --hub only the repository is looked at. With it, names, labels, scores and cluster sets are held against
     the hub's facts too. A rendered file that is not as gitops-ds wrote it is a fault.
     """
-    from datetime import UTC
-
     from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, MANIFESTS, read_hub, with_repository
-    from gitops_ds.errors import Fault, InputError, Place, raise_faults
-    from gitops_ds.intent.load import SUFFIXES, load_intents
+    from gitops_ds.cli.terminal import say
+    from gitops_ds.errors import GitopsDsError, InputError, raise_faults
+    from gitops_ds.intent.load import SUFFIXES, LoadedIntent, load_intents
     from gitops_ds.inventory import Inventory
     from gitops_ds.problem import build
     from gitops_ds.report.json import API_VERSION, dumps
-    from gitops_ds.tree import ROOT, compare
+    from gitops_ds.tree import ROOT
 
     facts = read_hub(hub) if hub else Inventory()
-    read = _reader(repo, staged=staged)
+    read, before = _readers(repo, staged=staged)
     faults: list[Fault] = []
-    intents, inventory = (), facts
+    intents: tuple[LoadedIntent, ...] = ()
+    inventory = facts
     try:
         intents = load_intents(read([INTENT], LARGEST_INTENT, SUFFIXES))
     except InputError as error:
@@ -47,33 +53,55 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, st
         inventory = with_repository(facts, read(MANIFESTS, LARGEST_FILE, SUFFIXES))
     except InputError as error:
         faults += error.faults
-    edited = compare(read([ROOT], LARGEST_FILE, ()), {}).edited
-    why = "rendered/ is written by gitops-ds alone; change intent/ instead"
-    faults += [Fault(f"{path} was edited by hand", Place(path), why, f"git checkout HEAD -- {path}") for path in edited]
+    try:
+        faults += _edits(read([ROOT], LARGEST_FILE, ()), before([ROOT], LARGEST_FILE, ()))
+    except GitopsDsError as error:
+        faults += error.faults
     raise_faults(InputError, faults)
     if hub:
         build(intents, inventory, at or facts.captured_at or datetime.now(UTC))
-    policies = len(inventory.policies)
+    counts = {"intents": len(intents), "policies": len(inventory.policies)}
     if output == "json":
-        counts = {"intents": len(intents), "policies": policies}
-        click.echo(dumps({"apiVersion": API_VERSION, "kind": "Validation", "status": "valid", **counts}))
+        say(dumps({"apiVersion": API_VERSION, "kind": "Validation", "status": "valid", **counts}))
     else:
-        click.echo(f"valid: {len(intents)} intents, {policies} policies")
+        say(f"valid: {', '.join(f'{n} {word if n != 1 else _ONE[word]}' for word, n in counts.items())}")
     return 0
 
 
-def _reader(folder: Path, *, staged: bool) -> Read:
-    """How files are read: from the index, or from the folder (the repository's root where it is in one)."""
-    from gitops_ds.errors import RepositoryError, UsageError
-    from gitops_ds.repo import open_repository, read_index, read_worktree
+def _edits(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> Iterator[Fault]:
+    """A fault for each rendered file in `files` that is not as gitops-ds wrote it; `before` is the head's rendered/."""
+    from gitops_ds.errors import Fault, Place
+    from gitops_ds.tree import INVENTORY, compare
 
-    if staged:
-        opened = open_repository(folder)
-        return lambda folders, limit, suffixes: read_index(opened, folders, limit, suffixes=suffixes)
+    why = "rendered/ is written by gitops-ds alone: change intent/ instead"
+    fix = "git restore --source=HEAD --staged --worktree"
+    for path in compare(files, {}).edited:
+        yield Fault(f"{path} was edited by hand", Place(path), why, f"{fix} {path}")
+    if INVENTORY in before and INVENTORY not in files:
+        lost = "without it gitops-ds knows none of its files"
+        yield Fault(f"{INVENTORY} was removed", Place(INVENTORY), lost, f"{fix} {INVENTORY}")
+
+
+def _readers(folder: Path, *, staged: bool) -> tuple[Read, Read]:
+    """How files are read (from the index, or the folder), and how the head's are: none where there is no head."""
+    from gitops_ds.errors import RepositoryError, UsageError
+    from gitops_ds.repo import open_repository, read_commit, read_index, read_worktree
+
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder")
     try:
-        root = open_repository(folder).top
+        opened = open_repository(folder, unborn=True)
     except RepositoryError:
-        root = folder
-    return lambda folders, limit, suffixes: read_worktree(root, folders, limit, suffixes=suffixes)
+        if staged:
+            raise
+        return lambda folders, limit, suffixes: read_worktree(folder, folders, limit, suffixes), lambda *_: {}
+
+    def before(folders: Sequence[str], limit: int, suffixes: Sequence[str]) -> Mapping[str, bytes]:
+        return read_commit(opened, opened.head, folders, limit, suffixes) if opened.head else {}
+
+    # `git commit FILE` gives its hook another index than the repository's own: that one is what will be committed.
+    named = os.environ.get("GIT_INDEX_FILE")
+    index = Path.cwd() / named if named else None
+    if staged:
+        return lambda folders, limit, suffixes: read_index(opened, folders, limit, suffixes, index), before
+    return lambda folders, limit, suffixes: read_worktree(opened.top, folders, limit, suffixes), before

@@ -9,7 +9,16 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    model_validator,
+)
 
 from gitops_ds.quantity import parse_quantity
 
@@ -122,6 +131,7 @@ def _points(value: object) -> Fraction:
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration, json_schema_input_type=str),
+    PlainSerializer(lambda time: f"{time.total_seconds():.0f}s", return_type=str, when_used="json"),
     Field(json_schema_extra={"type": "string", "format": "", "pattern": _DURATION.pattern, "examples": ["15m"]}),
 ]
 Quantity = Annotated[Fraction, BeforeValidator(as_quantity, json_schema_input_type=int | str)]

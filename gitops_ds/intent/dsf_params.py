@@ -77,7 +77,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 def form_path(path: Path) -> Path:
     """Where a part of the intent, given by its path there, stands in the form; for messages that point into it."""
     found = tuple(word for part in path for word in (_WORDS.get(part, (part,)) if isinstance(part, str) else (part,)))
-    return (*found[:-1], *SPELLINGS) if path[:3] == ("spec", "preference", "scores") and path[4:] == ("name",) else found
+    return (
+        (*found[:-1], *SPELLINGS) if path[:3] == ("spec", "preference", "scores") and path[4:] == ("name",) else found
+    )
 
 
 def looks_like_params(value: Any) -> bool:

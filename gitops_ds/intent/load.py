@@ -140,29 +140,39 @@ def _validated(model: type[Model], value: Any, source: Source) -> Model:
 
 def _follows(error: Mapping[str, Any]) -> bool:
     """Whether an error only says that a list is short of the items that other errors are about."""
-    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
+    return error["type"] == "too_short" and bool(error["input"])
 
 
 def _fault(error: Mapping[str, Any], model: type[BaseModel], source: Source) -> Fault:
     loc: Path = error["loc"]
-    field_ = _dotted(loc)
-    kind, place = error["type"], source.at(*loc)
-    if kind == "extra_forbidden":
-        near = difflib.get_close_matches(str(loc[-1]), sorted(_fields(model, loc[:-1])), n=1)
-        if near and near[0] == loc[-1]:
-            return Fault(f"{field_} stands here under another spelling too", place, fix="keep one of them")
-        return Fault(f"unknown field {field_}", place, fix=f"did you mean {near[0]}?" if near else "")
-    if kind == "missing":
-        return Fault(f"{field_} is missing", place)
-    wrong = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
-    given = error.get("input")
-    if kind == "value_error":
-        return Fault(f"{field_}: {wrong}", place)
-    if kind == "too_short":
-        return Fault(f"{field_} is empty", place, fix="list at least one")
-    if kind == "string_type" and isinstance(given, (int, float, bool)):
-        return Fault(f"{field_} is text, and {json.dumps(given)} is none", place, fix="put it in quotes")
-    return Fault(f"{field_} should be {_SHAPES.get(kind, wrong)}, not {_shown(given)}", place)
+    place = source.at(*loc)
+    if error["type"] == "extra_forbidden":
+        return _unknown_field(loc, model, place)
+    what, fix = _wrong(error, _dotted(loc))
+    return Fault(what, place, fix=fix)
+
+
+def _unknown_field(loc: Path, model: type[BaseModel], place: Place) -> Fault:
+    near = difflib.get_close_matches(str(loc[-1]), sorted(_fields(model, loc[:-1])), n=1)
+    if near and near[0] == loc[-1]:
+        return Fault(f"{_dotted(loc)} stands here under another spelling too", place, fix="keep one of them")
+    return Fault(f"unknown field {_dotted(loc)}", place, fix=f"did you mean {near[0]}?" if near else "")
+
+
+def _wrong(error: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """What is wrong with the value of the field `name`, and what to try."""
+    kind, given = error["type"], error.get("input")
+    said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    match kind:
+        case "missing":
+            return f"{name} is missing", ""
+        case "value_error":
+            return f"{name}: {said}", ""
+        case "too_short":
+            return f"{name} is empty", "list at least one"
+        case "string_type" if isinstance(given, (int, float)):
+            return f"{name} is text, and {json.dumps(given)} is none", "put it in quotes"
+    return f"{name} should be {_SHAPES.get(kind, said)}, not {_shown(given)}", ""
 
 
 def _shown(given: Any) -> str:

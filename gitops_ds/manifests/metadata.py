@@ -66,7 +66,7 @@ def generated_name(prefix: str, intent: IntentId, cluster: ClusterName) -> str:
 
     A long cluster name is cut so that the whole stays a label value; the digest keeps it unique.
     """
-    digest = hashlib.sha256("/".join((intent.namespace, intent.name, cluster)).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(f"{intent.namespace}/{intent.name}/{cluster}".encode()).hexdigest()[:8]
     room = LONGEST_NAME - len(prefix) - len(digest) - 2
     return f"{prefix}-{cluster[:room].rstrip('-.')}-{digest}"
 

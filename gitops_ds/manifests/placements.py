@@ -1,4 +1,4 @@
-"""Placements: of workloads, pinned to their clusters behind the claim gate, and of policies, pinned to one cluster each.
+"""Placements: of workloads, pinned to their clusters behind the claim gate, and of policies, one cluster each.
 
 Owns predicates and tolerations. Never writes `numberOfClusters` below 1, a spreadPolicy, a sortBy or a scoreRateLimit:
 OCM ignores them or empties the Placement.
@@ -18,7 +18,7 @@ API = "cluster.open-cluster-management.io/v1beta1"
 OFFLINE = ("cluster.open-cluster-management.io/unavailable", "cluster.open-cluster-management.io/unreachable")
 """The taints that OCM gives a cluster that is offline: untolerated, they empty a pinned Placement at once."""
 PATIENCE = 300
-"""Seconds that a workload's Placement stays on an offline cluster, unless the intent's own tolerations say otherwise."""
+"""Seconds that a workload's Placement stays on an offline cluster, unless the intent's tolerations say otherwise."""
 
 Pins = Mapping[ClusterName, str | None]
 

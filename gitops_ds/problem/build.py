@@ -83,7 +83,7 @@ def _one_goal(resolved: Sequence[Resolved]) -> Iterator[Fault]:
 
 
 def _one_placement(resolved: Sequence[Resolved]) -> Iterator[Fault]:
-    """Workloads of two intents that follow one Placement. (Those of one intent are found with the intent.)"""
+    """Workloads of two intents that follow one Placement; those of one intent are found with the intent."""
     seen: dict[tuple[str, str], tuple[Resolved, Demand]] = {}
     for one in resolved:
         numbers = {w.name: i for i, w in enumerate(one.loaded.intent.spec.workloads)}
@@ -95,9 +95,7 @@ def _one_placement(resolved: Sequence[Resolved]) -> Iterator[Fault]:
                 yield Fault(what, at, "it could place only both or neither", "give each a placementRef of its own")
 
 
-def _assemble(
-    resolved: Sequence[Resolved], inventory: Inventory, instant: datetime, incumbent: Incumbent
-) -> Problem:
+def _assemble(resolved: Sequence[Resolved], inventory: Inventory, instant: datetime, incumbent: Incumbent) -> Problem:
     configurations = tuple(sorted(_merged(resolved), key=_configuration_order))
     clusters = tuple(sorted({c.cluster for c in configurations}))
     demands = tuple(sorted((d for r in resolved for d, _ in r.demands.values()), key=lambda d: d.workload))
@@ -159,15 +157,15 @@ def _merged(resolved: Sequence[Resolved]) -> Iterator[Configuration]:
     own: dict[tuple[ClusterName, PolicyId | None], tuple[Device, Amounts]] = {}
     for one in resolved:
         for name, several in one.configurations.items():
-            base = next((c.supply for c in several if c.policy is None), {})
+            base: Amounts = next((c.supply for c in several if c.policy is None), {})
             here = fixed.setdefault(name, {})
             here |= {k: max(here.get(k, amount), amount) for k, amount in base.items()}
             for c in several:
                 rest = {k: amount - base.get(k, 0) for k, amount in c.supply.items()}
                 own.setdefault((name, c.policy), (c.device, rest))
-    for (name, policy), (device, rest) in own.items():
-        supply = {k: rest.get(k, Fraction(0)) + fixed[name].get(k, Fraction(0)) for k in {*rest, *fixed[name]}}
-        yield Configuration(name, policy, device, dict(sorted(supply.items())))
+    for (name, policy), (device, extra) in own.items():
+        total = {k: extra.get(k, Fraction(0)) + fixed[name].get(k, Fraction(0)) for k in sorted({*extra, *fixed[name]})}
+        yield Configuration(name, policy, device, total)
 
 
 def _idle_entries(one: Resolved, inventory: Inventory) -> Iterator[str]:
@@ -204,9 +202,7 @@ def _amounts(
     )
 
 
-def _configured(
-    clusters: Sequence[ClusterName], configurations: Sequence[Configuration], incumbent: Incumbent
-) -> Ints:
+def _configured(clusters: Sequence[ClusterName], configurations: Sequence[Configuration], incumbent: Incumbent) -> Ints:
     found = {(c.cluster, c.policy): g for g, c in enumerate(configurations)}
     now = [(c, incumbent.policies.get(c)) for c in clusters]
     return np.array([found.get(key, -1) if key[1] is not None else -1 for key in now], dtype=np.int64)

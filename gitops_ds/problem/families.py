@@ -6,7 +6,7 @@ second time, without any of this code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,8 @@ from gitops_ds.problem.model import Ints
 
 Reals = npt.NDArray[np.float64]
 INF = np.inf
+LOOSE = 1000
+"""A request below this fraction of the supply does not tie a pair to its configuration firmly enough."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,7 @@ def one_configuration(columns: Columns) -> Rows:
     return _at_most(
         "one_configuration",
         np.ones(len(problem.clusters)),
-        cluster,
-        np.arange(len(columns.y)),
+        (cluster, np.arange(len(columns.y))),
         lambda c: problem.clusters[c],
     )
 
@@ -60,8 +61,7 @@ def copies(columns: Columns) -> Rows:
     return _at_most(
         "copies",
         np.array([d.copies for d in demands], dtype=np.float64),
-        columns.z_workload,
-        columns.first_z + np.arange(len(columns.z_workload)),
+        (columns.z_workload, columns.first_z + np.arange(len(columns.z_workload))),
         lambda w: str(demands[w].workload),
     )
 
@@ -69,10 +69,11 @@ def copies(columns: Columns) -> Rows:
 def capacity(columns: Columns) -> Rows:
     """What runs fits, kind by kind: sum_w request[w,k] * z[w,c,p] <= supply[c,p,k] * y[c,p].
 
-    A kind that is supplied in plenty for everybody who may come is left out: its row could never bind.
+    No supply counts for more than all who may come request: that loses no plan and keeps the entries of a row alike.
     """
     problem = columns.problem
     kinds = len(problem.kinds)
+    supply = _wanted_supply(columns)
     z = np.arange(len(columns.z_workload))
     row, column, value = [], [], []
     for k in range(kinds):
@@ -83,31 +84,40 @@ def capacity(columns: Columns) -> Rows:
         value.append(need[used])
         row.append(np.arange(len(columns.y)) * kinds + k)
         column.append(np.arange(len(columns.y)))
-        value.append(-problem.supply[columns.y, k])
+        value.append(-supply[columns.y, k])
     rows = _at_most(
         "capacity",
         np.zeros(len(columns.y) * kinds),
-        np.concatenate(row) if row else np.empty(0, np.int64),
-        np.concatenate(column) if column else np.empty(0, np.int64),
+        (_joined(row), _joined(column)),
         lambda i: f"{columns.name(i // kinds)[2:-1]},{problem.kinds[i % kinds]}",
-        np.concatenate(value).astype(np.float64) if value else np.empty(0),
+        _joined(value).astype(np.float64),
     )
     return _scaled(rows)
+
+
+def _wanted_supply(columns: Columns) -> Ints:
+    """G x K: the supply, or what all eligible pairs of the configuration request together where that is less."""
+    problem = columns.problem
+    wanted = np.zeros_like(problem.supply)
+    np.add.at(wanted, columns.z_configuration, problem.request[columns.z_workload])
+    return np.minimum(problem.supply, wanted)
 
 
 def needs_configuration(columns: Columns) -> Rows:
     """Nothing runs under a configuration that is not chosen: z[w,c,p] <= y[c,p].
 
-    Only where no capacity row says so already: for pairs that request nothing.
+    Only where no capacity row says so already: for pairs that request nothing, or so little of what there is that a
+    y of next to nothing, which the solver takes for 0, would make room for them.
     """
     problem = columns.problem
-    free = np.nonzero(~(problem.request[columns.z_workload] > 0).any(axis=1))[0]
+    need = problem.request[columns.z_workload]
+    tied = (need > 0) & (need.astype(np.float64) * LOOSE >= _wanted_supply(columns)[columns.z_configuration])
+    free = np.nonzero(~tied.any(axis=1))[0]
     n = np.arange(len(free))
     return _at_most(
         "needs_configuration",
         np.zeros(len(free)),
-        np.concatenate([n, n]),
-        np.concatenate([columns.first_z + free, columns.y_of[columns.z_configuration[free]]]),
+        (np.concatenate([n, n]), np.concatenate([columns.first_z + free, columns.y_of[columns.z_configuration[free]]])),
         lambda i: columns.name(columns.first_z + int(free[i]))[2:-1],
         np.concatenate([np.ones(len(free)), -np.ones(len(free))]),
     )
@@ -140,7 +150,7 @@ def apart(columns: Columns) -> Rows:
         row.append(i * clusters + columns.z_cluster[z])
         column.append(columns.first_z + z)
     bound = np.ones(len(problem.apart) * clusters)
-    return _at_most("apart", bound, _joined(row), _joined(column), _pair_label(columns, problem.apart))
+    return _at_most("apart", bound, (_joined(row), _joined(column)), _pair_label(columns, problem.apart))
 
 
 def spread(columns: Columns) -> Rows:
@@ -183,10 +193,12 @@ def all_rows(columns: Columns) -> Iterator[Rows]:
 
 
 def _at_most(
-    family: str, upper: Reals, row: Ints, column: Ints, label: Callable[[int], str], value: Reals | None = None
+    family: str, upper: Reals, entries: tuple[Ints, Ints], label: Callable[[int], str], value: Reals | None = None
 ) -> Rows:
-    entries = np.ones(len(row)) if value is None else value
-    return Rows(family, np.full(len(upper), -INF), upper, row, column.astype(np.int64), entries, label)
+    """Rows `sum value * column <= upper`; `entries` are their rows and columns, `value` is 1 where it is not given."""
+    row, column = entries
+    values = np.ones(len(row)) if value is None else value
+    return Rows(family, np.full(len(upper), -INF), upper, row, column.astype(np.int64), values, label)
 
 
 def _scaled(rows: Rows) -> Rows:
@@ -204,12 +216,12 @@ def _joined(parts: list[npt.NDArray[np.int64]] | list[npt.NDArray[np.float64]]) 
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
-def _pair_label(columns: Columns, groups: object) -> Callable[[int], str]:
+def _pair_label(columns: Columns, groups: Sequence[tuple[int, ...]]) -> Callable[[int], str]:
     problem = columns.problem
     clusters = len(problem.clusters)
 
     def label(row: int) -> str:
-        group = tuple(groups)[row // clusters]  # type: ignore[call-overload]
+        group = groups[row // clusters]
         return f"{'+'.join(str(problem.demands[w].workload) for w in group)},{problem.clusters[row % clusters]}"
 
     return label

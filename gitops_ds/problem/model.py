@@ -6,7 +6,7 @@ index means the same thing everywhere. Owns no constraint (`families.py`), no sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fractions import Fraction
@@ -29,7 +29,7 @@ POINT = 1000
 
 
 class State(IntEnum):
-    """Why a workload may not run on a cluster under a configuration; the smallest that holds is the one that is said."""
+    """Why a workload may not run on a cluster under a configuration; the smallest that holds is said."""
 
     ELIGIBLE = 0
     NOT_A_CANDIDATE = 1
@@ -43,7 +43,7 @@ class State(IntEnum):
     CAPACITY = 6
     """Even an empty cluster supplies less than one copy requests."""
     HELD = 7
-    """The cluster keeps another configuration for a workload that has no other place."""
+    """The cluster stays as it is for a workload that is kept there: with its configuration, or apart from others."""
     KEPT = 8
     """The workload itself is kept where it is."""
 
@@ -114,7 +114,7 @@ class Problem:
         request: W x K and supply: G x K, whole numbers in a unit of each kind of its own (`unit`).
         incumbent: W x C, whether git has the workload on the cluster now.
         configured: C, the configuration that git holds for the cluster, -1 for none or one that is no candidate now.
-        goals: "place-first" or "score-first".
+        goal: "place-first" or "score-first".
         move_cost: W and reconfigure_cost: C, in thousandths of a point.
         together: groups of workloads on the same clusters; apart: groups of which a cluster holds at most one.
         spreads: spread rules.
@@ -170,19 +170,45 @@ class Problem:
         """The problem that is left when workloads are kept where they are: index to the configurations they run under.
 
         They take no part in it any more; what they need is taken from their configuration as far as it goes, and
-        their cluster keeps that configuration.
+        their cluster keeps that configuration. Workloads that must be apart from them stay away from their clusters;
+        workloads that must be with them may run where they are, if that is one cluster, and nowhere else.
         """
         state, supply = self.state.copy(), self.supply.copy()
-        for w, places in sorted(kept.items()):
-            state[w, :] = np.where(state[w] == State.ELIGIBLE, State.KEPT, state[w])
+        for w in kept:
+            state[w, state[w] == State.ELIGIBLE] = State.KEPT
+        for w, places in kept.items():
             for g in places:
                 supply[g] = np.maximum(supply[g] - self.request[w], 0)
-                for other in self.configurations_of[int(self.cluster_of[g])]:
-                    if other != g:
-                        column = state[:, other]
-                        column[column == State.ELIGIBLE] = State.HELD
+                others = [other for other in self.configurations_of[int(self.cluster_of[g])] if other != g]
+                _hold(state, range(len(self.demands)), others)
+        self._keep_apart(state, kept)
+        self._keep_together(state, kept)
         mark_too_big(state, self.request, supply)
-        return replace(self, state=state, supply=supply)
+        left = (tuple(w for w in group if w not in kept) for group in self.together)
+        return replace(self, state=state, supply=supply, together=tuple(group for group in left if len(group) > 1))
+
+    def _keep_apart(self, state: States, kept: Mapping[int, tuple[int, ...]]) -> None:
+        for group in self.apart:
+            for w in group:
+                here = self.cluster_of[list(kept.get(w, ()))]
+                _hold(state, group, np.nonzero(np.isin(self.cluster_of, here))[0])
+
+    def _keep_together(self, state: States, kept: Mapping[int, tuple[int, ...]]) -> None:
+        for group in self.together:
+            for w in group:
+                if w in kept:
+                    here = np.unique(self.cluster_of[list(kept[w])])
+                    away = (
+                        ~np.isin(self.cluster_of, here) if len(here) == 1 else np.ones(len(self.cluster_of), np.bool_)
+                    )
+                    _hold(state, group, np.nonzero(away)[0])
+
+
+def _hold(state: States, workloads: Sequence[int], configurations: Sequence[int] | Ints) -> None:
+    """Mark, in place, the eligible pairs of these workloads and configurations as held."""
+    rows, columns = np.ix_(np.asarray(workloads, dtype=np.int64), np.asarray(configurations, dtype=np.int64))
+    block = state[rows, columns]
+    state[rows, columns] = np.where(block == State.ELIGIBLE, State.HELD, block)
 
 
 def mark_too_big(state: States, request: Ints, supply: Ints) -> None:

@@ -7,8 +7,9 @@ and last, in both, 4. names: the written rule for ties. Workloads are numbered b
 configurations by cluster and policy (none first) from G down to 1; the plan with the largest sum of (number of the
 workload) times (number of its configuration) wins, so that the first workload by name takes the first cluster by name.
 If two plans are still equal, the larger sum of their pairs' digests decides: of the CRC-32 of the name of the pair's
-column, z[namespace/workload,cluster,policy], the first 10 bits. Where the first sum is too large to be exact (beyond
-some thirty workloads), the digests decide alone, with 20 bits.
+column, z[namespace/workload,cluster,policy] with `as it is` for no policy, the first 10 bits. Where the first sum is
+too large to be exact (W times G times the square of all copies wanted is beyond 2**23), the digests decide alone, with
+20 bits.
 
 Owns the coefficients. Owns neither rows nor the way in which stages are solved.
 """

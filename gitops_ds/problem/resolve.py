@@ -188,9 +188,7 @@ def _holds(found: ClusterSet, cluster: Cluster) -> bool:
     return matches(cluster.labels, found.match_labels, found.match_expressions)
 
 
-def _pin(
-    loaded: LoadedIntent, inventory: Inventory, cluster: Cluster, at: Place, faults: list[Fault]
-) -> str | None:
+def _pin(loaded: LoadedIntent, inventory: Inventory, cluster: Cluster, at: Place, faults: list[Fault]) -> str | None:
     """The label that selects the cluster and nothing else; None where its name is selected by CEL."""
     key = loaded.intent.spec.pinLabel
     for label in (key,) if key else PIN_LABELS:
@@ -222,9 +220,7 @@ def _demands(
         yield demand.workload, (demand, placed)
 
 
-def _demand(
-    loaded: LoadedIntent, i: int, placed: PlacedWorkload, inventory: Inventory, incumbent: Incumbent
-) -> Demand:
+def _demand(loaded: LoadedIntent, i: int, placed: PlacedWorkload, inventory: Inventory, incumbent: Incumbent) -> Demand:
     at = partial(loaded.at, "spec", "workloads", i)
     key = WorkloadId(Namespace(loaded.id.namespace), WorkloadName(placed.name))
     if key not in inventory.workload:

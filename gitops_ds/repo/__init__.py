@@ -12,7 +12,7 @@ from gitops_ds.repo.commit import commit_files
 from gitops_ds.repo.folder import read_worktree
 from gitops_ds.repo.gitcmd import Repository
 from gitops_ds.repo.opening import Identity, configured_identity, open_repository, resolve_commit
-from gitops_ds.repo.read import dirty_paths, read_commit, read_index
+from gitops_ds.repo.read import commit_message_of, dirty_paths, read_commit, read_index
 from gitops_ds.repo.selection import Files
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Repository",
     "bring_up_to_date",
     "commit_files",
+    "commit_message_of",
     "configured_identity",
     "dirty_paths",
     "open_repository",

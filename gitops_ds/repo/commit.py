@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from gitops_ds.errors import ContentionError, Fault, Place, RepositoryError
+from gitops_ds.errors import ContentionError, Fault, Place, RepositoryError, raise_faults
 from gitops_ds.repo.checkout import has_index, update
 from gitops_ds.repo.edits import check_unlocked, refuse_local_edits, restore
 from gitops_ds.repo.entries import (
@@ -27,12 +27,13 @@ from gitops_ds.repo.entries import (
     Changes,
     Entry,
     blob_id,
+    index_entries,
     put_entries,
     store_blobs,
     top_names,
     tree_entries,
 )
-from gitops_ds.repo.fitting import check_fit
+from gitops_ds.repo.fitting import check_fit, check_names
 from gitops_ds.repo.gitcmd import Repository, failure, git, try_git
 from gitops_ds.repo.opening import Identity, worktrees_on
 
@@ -75,8 +76,7 @@ def commit_files(
             usable: nothing is written. Or the working tree could not be brought up to date after the commit: the
             fault says so and how to repair it.
     """
-    if when.utcoffset() is None:
-        raise ValueError("the time of a commit needs a time zone")
+    check_names(owned)
     ref = branch or repo.branch
     _check_head(repo, ref, expected_head)
     head = tree_entries(repo, expected_head, top_names(owned)) if owned else {}
@@ -91,8 +91,7 @@ def commit_files(
     words = _Words(message, _signature(identity, when))
     commit = _store(repo, expected_head, changes, owned, words)
     _move(repo, ref, expected_head, commit, words)
-    for place in places:
-        _bring_along(place, changes, commit)
+    raise_faults(RepositoryError, [fault for place in places for fault in _bring_along(place, changes, commit)])
     return commit
 
 
@@ -132,6 +131,8 @@ def _places(repo: Repository, ref: str | None) -> Sequence[Repository]:
 
 
 def _signature(identity: Identity, when: datetime) -> dict[str, str]:
+    if when.utcoffset() is None:
+        raise ValueError("the time of a commit needs a time zone")
     if not identity.name.strip() or not identity.email.strip():
         raise RepositoryError(
             Fault("a commit needs a name and an e-mail address", fix="set `git config user.name` and `user.email`")
@@ -167,19 +168,29 @@ def _move(repo: Repository, ref: str | None, old: str, new: str, words: _Words) 
         raise RepositoryError(failure(repo, "update-ref", answer))
 
 
-def _bring_along(place: Repository, changes: Changes, commit: str) -> None:
+def _bring_along(place: Repository, changes: Changes, commit: str) -> list[Fault]:
+    """Update one working tree; the fault where that fails, since the commit stands and other trees are to follow it."""
     try:
         update(place, changes)
     except (RepositoryError, OSError) as error:
         why = error.faults[0].what if isinstance(error, RepositoryError) else str(error)
-        raise RepositoryError(
+        return [
             Fault(
                 f"commit {commit} is made, but the working tree was not brought up to date with it",
                 Place(str(place.top)),
                 why=f"{why}; `git status` shows the files of the commit as changed back, wholly or in part",
-                fix=f"run again, or {restore(place, changes)}",
+                fix=f"run again, or {_by_hand(place, changes)}",
             )
-        ) from error
+        ]
+    return []
+
+
+def _by_hand(place: Repository, changes: Changes) -> str:
+    index = index_entries(place, top_names(changes))
+    known = {path for path, entry in changes.items() if entry or path in index}
+    left = sorted(path for path in changes.keys() - known if (place.top / path).exists())
+    ways = [f"run {restore(place, known)}"] if known else []
+    return " and ".join([*ways, *(f"delete {path}" for path in left)])
 
 
 @contextmanager

@@ -162,8 +162,8 @@ def _edits(place: Repository, edited: set[str], known: set[str]) -> Fault:
 
 def restore(place: Repository, paths: Iterable[str]) -> str:
     """The command by which a person takes paths of the index and the working tree back to HEAD."""
-    few = sorted(paths)[:_NAMED]
-    names = " ".join(_shell_word(path) for path in few)
+    words = [_shell_word(path) for path in sorted(paths)]
+    names = " ".join(words) if len(words) <= _NAMED else "FILE..."
     return f"`git -C {_shell_word(str(place.top))} restore --source=HEAD --staged --worktree -- {names}`"
 
 

@@ -14,6 +14,12 @@ from gitops_ds.repo.entries import FOLDER, LINK, SUBMODULE, Entry, parents
 _NOT_FILES = {LINK: "a symbolic link", SUBMODULE: "a submodule"}
 
 
+def check_names(paths: Iterable[str]) -> None:
+    """Raise RepositoryError for each path that git cannot hold: absolute, empty, `..`, or inside a `.git`."""
+    bad = [path for path in sorted(paths) if "\0" in path or any(map(_forbidden, path.split("/")))]
+    raise_faults(RepositoryError, (Fault("git cannot hold a file of this name", Place(path)) for path in bad))
+
+
 def check_fit(head: Mapping[str, Entry], owned: Mapping[str, bytes | None]) -> None:
     """Refuse `owned` where a path of it cannot be in one tree with the rest.
 
@@ -36,12 +42,9 @@ def check_fit(head: Mapping[str, Entry], owned: Mapping[str, bytes | None]) -> N
 
 
 def _own_faults(head: Mapping[str, Entry], path: str) -> list[Fault]:
-    place = Place(path)
-    if "\0" in path or any(_forbidden(part) for part in path.split("/")):
-        return [Fault("git cannot hold a file of this name", place)]
     entry = head.get(path)
     if entry and entry.mode in _NOT_FILES:
-        return [Fault(f"the path is {_NOT_FILES[entry.mode]} in the repository", place, fix=f"`git rm {path}`")]
+        return [Fault(f"the path is {_NOT_FILES[entry.mode]} in the repository", Place(path), fix=f"`git rm {path}`")]
     return []
 
 

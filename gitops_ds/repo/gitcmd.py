@@ -106,14 +106,15 @@ def ask(
         RepositoryError: git is not installed.
     """
     layer = _command_layer(folder)
+    variables = {**_ENVIRONMENT, **(env or {})}
     # GitPython falls back to the process's own folder where it cannot enter `folder`: -C makes git fail instead.
-    command = [*_without_inherited(), layer.GIT_PYTHON_GIT_EXECUTABLE or "git", "-C", str(folder), *options]
+    command = [*_dropping_all_but(variables), layer.GIT_PYTHON_GIT_EXECUTABLE or "git", "-C", str(folder), *options]
     for setting in (*_SETTINGS, *settings):
         command += ["-c", setting]
     with tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
-        status, out, err = _execute(layer, [*command, *arguments], source.fileno(), {**_ENVIRONMENT, **(env or {})})
+        status, out, err = _execute(layer, [*command, *arguments], source.fileno(), variables)
     if status == 127 and command[0] == "env":
         raise _not_installed()
     return Answer(status, out, err)
@@ -245,10 +246,11 @@ def _execute(layer: Git, command: list[str], stdin: int, env: Mapping[str, str])
         raise _not_installed() from error
 
 
-def _without_inherited() -> list[str]:
+def _dropping_all_but(variables: Mapping[str, str]) -> list[str]:
     """The start of a command line that drops variables: GitPython can add to the environment, and not take away."""
-    dropped = [name for name in sorted(os.environ) if name.startswith("GIT_") and not name.startswith(_INHERITED)]
-    return ["env", *(part for name in dropped for part in ("-u", name))] if dropped else []
+    foreign = [name for name in sorted(os.environ) if name.startswith("GIT_") and not name.startswith(_INHERITED)]
+    dropped = [part for name in foreign if name not in variables for part in ("-u", name)]
+    return ["env", *dropped] if dropped else []
 
 
 def _not_installed() -> RepositoryError:

@@ -21,13 +21,14 @@ class Identity:
     email: str
 
 
-def open_repository(folder: Path) -> Repository:
+def open_repository(folder: Path, *, unborn: bool = False) -> Repository:
     """Find the working tree around `folder`.
 
     Works from any folder below the top, in a linked worktree, a shallow clone, and with a detached HEAD.
 
     Args:
         folder: a folder inside the working tree.
+        unborn: take a repository without a commit too; its `head` is then empty.
 
     Returns:
         The repository as it is now; open it again to see a HEAD that moved.
@@ -45,7 +46,7 @@ def open_repository(folder: Path) -> Repository:
     found = Repository(top, git_dir, None, "")
     branch = try_git(found, "symbolic-ref", "-q", "HEAD")
     head = try_git(found, "rev-parse", "-q", "--verify", "HEAD^{commit}")
-    if head.status:
+    if head.status and not unborn:
         raise RepositoryError(
             Fault(
                 "the repository has no commit yet",

@@ -88,6 +88,16 @@ def read_index(
     return _read(repo, entries, selection, faults)
 
 
+def commit_message_of(repo: Repository, commit: str) -> str:
+    """The message of a commit, given by its id; what is not UTF-8 in it is replaced.
+
+    Raises:
+        RepositoryError: there is no such commit.
+    """
+    _, _, message = git(repo, "cat-file", "commit", commit).partition(b"\n\n")
+    return message.decode(errors="replace")
+
+
 def dirty_paths(repo: Repository, folders: Sequence[str]) -> tuple[str, ...]:
     """The paths under `folders` whose working file or index entry differs from HEAD, untracked files included, sorted.
 

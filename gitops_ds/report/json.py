@@ -92,8 +92,8 @@ def _text(content: bytes | None) -> str | None:
 
 
 def dumps(value: Any) -> str:
-    """JSON for a person's or a program's eyes: two spaces of indent, fields in their documented order."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """JSON in ASCII for a person's or a program's eyes: two spaces of indent, fields in their documented order."""
+    return json.dumps(value, indent=2)
 
 
 def _decision(d: Decision) -> dict[str, Any]:

@@ -72,8 +72,7 @@ def evidence_text(evidence: Evidence) -> Iterator[Styled]:
 def diff_text(changes: Sequence[Change]) -> Iterator[Styled]:
     """The changes as a unified diff that `git apply` takes."""
     for change in changes:
-        before = (change.before or b"").decode(errors="replace").splitlines(keepends=True)
-        after = (change.after or b"").decode(errors="replace").splitlines(keepends=True)
+        before, after = (_patch_lines(content) for content in (change.before, change.after))
         yield f"diff --git a/{change.path} b/{change.path}", "title"
         if change.before is None:
             yield "new file mode 100644", "dim"
@@ -83,12 +82,21 @@ def diff_text(changes: Sequence[Change]) -> Iterator[Styled]:
         new = "/dev/null" if change.after is None else f"b/{change.path}"
         for line in difflib.unified_diff(before, after, old, new):
             style = {"+": "add", "-": "remove", "@": "dim"}.get(line[:1], "")
-            yield line.rstrip("\n"), style
+            yield from ((part, style) for part in line.removesuffix("\n").split("\n"))
+
+
+def _patch_lines(content: bytes | None) -> list[str]:
+    """Lines for a patch: each ends in a line feed, the last one in git's note where the file does not."""
+    lines = (content or b"").decode(errors="replace").split("\n")
+    last = lines.pop()
+    note = "\n\\ No newline at end of file\n"
+    return [*(f"{line}\n" for line in lines), *([last + note] if last else [])]
 
 
 def _headline(made: Plan) -> Styled:
     wanted = sum(d.copies for d in made.problem.demands)
-    word = {"unchanged": "nothing to change", "changed": "changes git", "held": "held"}[made.status]
+    held = "held, so nothing is committed"
+    word = {"unchanged": "nothing changes", "changed": f"changes {_files(made)}", "held": held}[made.status]
     style = {"unchanged": "good", "changed": "title", "held": "bad"}[made.status]
     score = format_points(made.value.score)
     proof = made.solution_status.value
@@ -131,16 +139,18 @@ def _changes(made: Plan) -> Iterator[Styled]:
     if made.status == "unchanged":
         return
     found = steps(made.before, made.blueprint)
-    lines: list[str] = []
-    for step in found.workloads:
-        before, after = (", ".join(s.cluster for s in spots) or "nowhere" for spots in (step.before, step.after))
-        if step.verb != "rescore":
-            lines.append(f"{step.verb} {step.workload.name}: {before} -> {after}")
-    for change in found.clusters:
-        old, new = (p.name if p else "no policy" for p in (change.before, change.after))
-        lines.append(f"{change.verb} {change.cluster}: {old} -> {new}")
-    lines.append(f"{len(made.difference.changes)} files below rendered/")
+    lines = [
+        f"{step.workload.name} {step}" if step.verb == "rescore" else f"{step.verb} {step.workload.name}: {step}"
+        for step in found.workloads
+    ]
+    lines += [f"{change.verb} {change.cluster}: {change}" for change in found.clusters]
+    lines.append(_files(made))
     yield from _list("Changes", lines, "")
+
+
+def _files(made: Plan) -> str:
+    n = len(made.difference.changes)
+    return f"{n} file{'s' if n != 1 else ''} below rendered/"
 
 
 def _list(title: str, lines: Sequence[str], style: str, most: int = 40) -> Iterator[Styled]:

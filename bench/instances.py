@@ -1,0 +1,134 @@
+"""Instances: random placement problems by a fixed recipe and seed, and generalised assignment problems.
+
+The recipe of the placement families: requests of 1..4 and 2..32 (slices, GiB), each configuration's capacity the mean
+demand of a cluster times `load` times U(0.5, 1.5), whole scores -100..100, 15 % of them missing. Family `sym` has few
+kinds of workloads on few kinds of clusters, so that many plans are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from gitops_ds.ids import (
+    ClusterName,
+    Device,
+    IntentId,
+    IntentName,
+    Namespace,
+    PlacementName,
+    PolicyId,
+    PolicyName,
+    ResourceKind,
+    WorkloadId,
+    WorkloadName,
+)
+from gitops_ds.problem.model import Configuration, Demand, Problem, State
+
+Ints = npt.NDArray[np.int64]
+MISSING = 0.15
+LOADS = {"tight": 0.55, "loose": 1.6}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Plain arrays: W workloads, G configurations of C clusters, K kinds; `allowed` says where there is a score."""
+
+    name: str
+    request: Ints
+    supply: Ints
+    score: Ints
+    allowed: npt.NDArray[np.bool_]
+    cluster_of: Ints
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return int(self.cluster_of.max()) + 1
+
+
+def placement(workloads: int, clusters: int, policies: int, family: str = "tight", seed: int = 0) -> Instance:
+    """A random placement problem; `family` is tight, loose or sym."""
+    random = np.random.default_rng(seed)
+    load = LOADS.get(family, LOADS["tight"])
+    configurations = clusters * policies
+    if family == "sym":
+        kinds_w, kinds_c = 6, 4
+        of_w, of_c = random.integers(0, kinds_w, workloads), random.integers(0, kinds_c, clusters)
+        request = np.stack([random.integers(1, 5, kinds_w), random.integers(2, 33, kinds_w)], axis=1)[of_w]
+        mean = request.sum(axis=0) / clusters
+        supply = np.floor(mean * load * random.uniform(0.5, 1.5, (kinds_c, policies, 2)))[of_c]
+        score = random.integers(-100, 101, (kinds_w, kinds_c, policies))[of_w][:, of_c]
+        missing = (random.random((kinds_w, kinds_c, policies)) < MISSING)[of_w][:, of_c]
+        supply, score = supply.reshape(configurations, 2), score.reshape(workloads, configurations)
+        missing = missing.reshape(workloads, configurations)
+    else:
+        request = np.stack([random.integers(1, 5, workloads), random.integers(2, 33, workloads)], axis=1)
+        mean = request.sum(axis=0) / clusters
+        supply = np.floor(mean * load * random.uniform(0.5, 1.5, (configurations, 2)))
+        score = random.integers(-100, 101, (workloads, configurations))
+        missing = random.random((workloads, configurations)) < MISSING
+    return Instance(
+        f"{workloads}x{clusters}x{policies} {family} {seed}",
+        request.astype(np.int64),
+        supply.astype(np.int64),
+        score.astype(np.int64),
+        ~missing,
+        np.repeat(np.arange(clusters), policies),
+    )
+
+
+def as_problem(instance: Instance, goal: str = "score-first", time_limit: float = 60.0) -> Problem:
+    """The instance as the product's own problem."""
+    namespace = Namespace("bench")
+    width = len(str(max(instance.score.shape)))
+    clusters = tuple(ClusterName(f"c{c:0{width}}") for c in range(instance.clusters))
+    kinds = tuple(ResourceKind(f"k{k}") for k in range(instance.request.shape[1]))
+    owner = IntentId(namespace, IntentName("bench"))
+    demands = tuple(
+        Demand(
+            WorkloadId(namespace, WorkloadName(f"w{w:0{width}}")),
+            owner,
+            f"w{w}",
+            PlacementName(f"w{w}"),
+            {kind: Fraction(int(instance.request[w, k])) for k, kind in enumerate(kinds)},
+        )
+        for w in range(len(instance.request))
+    )
+    configurations = tuple(
+        Configuration(
+            clusters[c],
+            PolicyId(namespace, PolicyName(f"p{g:0{width}}")),
+            Device(f"d{g}"),
+            {kind: Fraction(int(instance.supply[g, k])) for k, kind in enumerate(kinds)},
+        )
+        for g, c in enumerate(instance.cluster_of.tolist())
+    )
+    fits = np.ones(instance.score.shape, dtype=np.bool_)
+    for k in range(len(kinds)):
+        fits &= instance.request[:, k][:, None] <= instance.supply[:, k][None, :]
+    state = np.full(instance.score.shape, State.ELIGIBLE, dtype=np.uint8)
+    state[~fits] = State.CAPACITY
+    state[~instance.allowed] = State.NO_SCORE
+    return Problem(
+        intents={},
+        demands=demands,
+        clusters=clusters,
+        configurations=configurations,
+        cluster_of=instance.cluster_of,
+        kinds=kinds,
+        unit=tuple(Fraction(1) for _ in kinds),
+        score=instance.score * 1000,
+        state=state,
+        request=instance.request,
+        supply=instance.supply,
+        incumbent=np.zeros((len(demands), len(clusters)), dtype=np.bool_),
+        configured=np.full(len(clusters), -1, dtype=np.int64),
+        goal=goal,
+        move_cost=np.zeros(len(demands), dtype=np.int64),
+        reconfigure_cost=np.zeros(len(clusters), dtype=np.int64),
+        time_limit=time_limit,
+    )

@@ -1,0 +1,213 @@
+"""The solver against a brute force that knows nothing of it, and against its own input in another order.
+
+The brute force states the constraints and the order of objectives from the texts that define them (`objective.py`,
+`model.py`), on the problem's sets: it uses no matrix, no stage and no `check_solution`.
+"""
+
+import os
+import random
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitops_ds.intent.load import load_intents
+from gitops_ds.inventory import Inventory
+from gitops_ds.problem import Problem, State, build
+from gitops_ds.solution import Status, check_solution, value_of
+from gitops_ds.solver import solve
+from tests import builders as make
+from tests.strategies import Case, cases
+
+EXAMPLES = int(os.environ.get("GITOPS_DS_EXAMPLES", "250"))
+HASTE = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+Plan = tuple[tuple[int, int], ...]
+"""(workload, configuration) pairs, sorted."""
+Worth = tuple[int, ...]
+"""A plan's value by the written order of objectives: of two plans the greater is the better."""
+
+
+def plans(problem: Problem) -> Iterator[Plan]:
+    """Every plan that keeps all constraints."""
+
+    def extend(w: int, pairs: Plan, used: dict[int, int]) -> Iterator[Plan]:
+        if w == len(problem.demands):
+            if _relations_hold(problem, pairs):
+                yield pairs
+            return
+        for where in _places(problem, w, used):
+            longer = (*pairs, *((w, g) for g in where))
+            if _fits(problem, longer, where):
+                yield from extend(w + 1, longer, used | {int(problem.cluster_of[g]): g for g in where})
+
+    yield from extend(0, (), {})
+
+
+def _places(problem: Problem, w: int, used: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+    """The sets of configurations that may run the workload's copies, at most one a cluster, none against `used`."""
+    per_cluster = [
+        [g for g in several if problem.state[w, g] == State.ELIGIBLE and used.get(c, g) == g]
+        for c, several in enumerate(problem.configurations_of)
+    ]
+    open_clusters = [several for several in per_cluster if several]
+    for count in range(min(problem.demands[w].copies, len(open_clusters)) + 1):
+        for chosen in combinations(open_clusters, count):
+            yield from product(*chosen)
+
+
+def _fits(problem: Problem, pairs: Plan, where: tuple[int, ...]) -> bool:
+    return all(
+        sum(int(problem.request[w, k]) for w, h in pairs if h == g) <= int(problem.supply[g, k])
+        for g in where
+        for k in range(len(problem.kinds))
+    )
+
+
+def _relations_hold(problem: Problem, pairs: Plan) -> bool:
+    clusters = [{int(problem.cluster_of[g]) for w, g in pairs if w == v} for v in range(len(problem.demands))]
+    for group in problem.together:
+        if any(clusters[w] != clusters[group[0]] for w in group):
+            return False
+    for group in problem.apart:
+        if any(clusters[a] & clusters[b] for a, b in combinations(group, 2)):
+            return False
+    for rule in problem.spreads:
+        counts = [len(clusters[rule.workload] & set(members)) for _, members in rule.groups]
+        if (
+            sum(counts) < len(clusters[rule.workload])
+            or max(counts, default=0) - min(counts, default=0) > rule.max_skew
+        ):
+            return False
+    return True
+
+
+def worth(problem: Problem, pairs: Plan) -> Worth:
+    """What the plan is worth, as the text of `objective.py` has it, down to the rule for ties."""
+    levels = sorted({d.priority for d in problem.demands}, reverse=True)
+    placed = tuple(sum(problem.demands[w].priority == level for w, _ in pairs) for level in levels)
+    moves, changed = _moves(problem, pairs), _reconfigured(problem, pairs)
+    net = sum(int(problem.score[w, g]) for w, g in pairs)
+    net -= sum(int(problem.move_cost[w]) for w in moves) + sum(int(problem.reconfigure_cost[c]) for c in changed)
+    main = (*placed, net) if problem.goal == "place-first" else (net, *placed)
+    numbers = sum((len(problem.demands) - w) * (len(problem.configurations) - g) for w, g in pairs)
+    return (*main, -len(moves) - len(changed), numbers, sum(_digest(problem, w, g) for w, g in pairs))
+
+
+def _moves(problem: Problem, pairs: Plan) -> list[int]:
+    """The workload of each copy on a cluster that is new to it, for those that git has on a cluster that is left."""
+    here = [set(d.incumbents) & set(problem.clusters) for d in problem.demands]
+    return [w for w, g in pairs if here[w] and problem.configurations[g].cluster not in here[w]]
+
+
+def _reconfigured(problem: Problem, pairs: Plan) -> list[int]:
+    used = {(int(problem.cluster_of[g]), g) for _, g in pairs if problem.configurations[g].policy is not None}
+    return [c for c, g in used if problem.configured[c] >= 0 and problem.configured[c] != g]
+
+
+def _digest(problem: Problem, w: int, g: int) -> int:
+    configuration = problem.configurations[g]
+    policy = configuration.policy.name if configuration.policy else "as it is"
+    return zlib.crc32(f"z[{problem.demands[w].workload},{configuration.cluster},{policy}]".encode()) >> 22
+
+
+@HASTE
+@given(cases())
+def test_the_solver_finds_the_best_of_all_plans(case: Case) -> None:
+    problem = case.problem()
+    every = {plan: worth(problem, plan) for plan in plans(problem)}
+    best = max(every.values())
+    solution = solve(problem)
+    pairs = tuple((p.workload, p.configuration) for p in solution.pairs)
+    assert solution.status is Status.OPTIMAL
+    assert check_solution(problem, solution) == ()
+    assert every[pairs] == best
+    if sum(value == best for value in every.values()) == 1:
+        assert pairs == max(every, key=lambda plan: every[plan])
+    value = value_of(problem, solution)
+    assert (value.placed, value.changes) == (
+        len(pairs),
+        len(_moves(problem, pairs)) + len(_reconfigured(problem, pairs)),
+    )
+    net = best[-4] if problem.goal == "place-first" else best[0]
+    assert value.score - value.cost == net
+
+
+@HASTE
+@given(cases(), st.data())
+def test_keeping_a_workload_is_solved_exactly_too(case: Case, data: st.DataObject) -> None:
+    problem = case.problem()
+    w = data.draw(st.integers(0, len(problem.demands) - 1))
+    g = data.draw(st.integers(0, len(problem.configurations) - 1))
+    left = problem.keeping({w: (g,)})
+    best = max((worth(left, plan), plan) for plan in plans(left))
+    solution = solve(left)
+    pairs = tuple((p.workload, p.configuration) for p in solution.pairs)
+    assert worth(left, pairs) == best[0]
+    cluster = left.cluster_of[g]
+    assert all(v != w and (left.cluster_of[h] != cluster or h == g) for v, h in pairs)
+    rivals = {v for group in problem.apart if w in group for v in group}
+    assert not any(v in rivals and left.cluster_of[h] == cluster for v, h in pairs)
+    friends = {v for group in problem.together if w in group for v in group}
+    assert all(left.cluster_of[h] == cluster for v, h in pairs if v in friends)
+
+
+def shuffled(case: Case, seed: int) -> tuple[dict[str, bytes], Inventory]:
+    """The case with every list in another order, its intents in other files, and the inventory in any order."""
+    order = random.Random(seed)
+
+    def mixed(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            items = [mixed(v) for v in value]
+            return order.sample(items, len(items))
+        if isinstance(value, dict):
+            return {k: mixed(value[k]) for k in order.sample(sorted(value), len(value))}
+        return value
+
+    texts = [make.intent(**mixed(dict(one))) for one in case.intents]
+    names = order.sample(["a", "m", "z"], len(texts))
+    files = {f"intent/{name}.yaml": text.encode() for name, text in zip(names, texts, strict=True)}
+    if order.random() < 0.5:
+        files = {"intent/all.yaml": "---\n".join(order.sample(texts, len(texts))).encode()}
+    held = case.inventory
+    items = (replace(s, items=tuple(order.sample(s.items, len(s.items)))) for s in held.scores)
+    again = replace(
+        held,
+        scores=tuple(order.sample(list(items), len(held.scores))),
+        clusters=tuple(order.sample(held.clusters, len(held.clusters))),
+        policies=tuple(order.sample(held.policies, len(held.policies))),
+        workloads=tuple(order.sample(held.workloads, len(held.workloads))),
+    )
+    return files, again
+
+
+@settings(parent=HASTE, max_examples=max(EXAMPLES // 3, 1))
+@given(cases(), st.integers(0, 2**32))
+def test_no_order_of_the_input_changes_a_decision(case: Case, seed: int) -> None:
+    problem = case.problem()
+    files, mixed = shuffled(case, seed)
+    again = build(load_intents(files), mixed, make.NOW, case.incumbent)
+    assert make.decisions(again, solve(again)) == make.decisions(problem, solve(problem))
+    assert again.warnings == problem.warnings
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_repeated_solve_gives_the_same_plan(seed: int) -> None:
+    order = random.Random(seed)
+    names = [f"w{i}" for i in range(12)]
+    things: list[make.Thing] = [make.workload(name) for name in names]
+    for c in ("c1", "c2", "c3", "c4"):
+        things += [make.cluster(c), make.policy(f"{c}-p", amount="4")]
+        things.append(make.scores(c, {f"{name};half": order.choice((0, 10)) for name in names}))
+    text = make.intent([{"name": c, "policies": [f"{c}-p"]} for c in ("c1", "c2", "c3", "c4")], names)
+    problem = make.problem(text, *things)
+    assert len({solve(problem).pairs for _ in range(3)}) == 1

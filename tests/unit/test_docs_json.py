@@ -1,0 +1,104 @@
+"""docs/json.md against what the verbs and the lock really hold, field by field."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gitops_ds
+from gitops_ds.cli.faults import faults_json
+from gitops_ds.cli.main import main
+from gitops_ds.errors import Fault
+from gitops_ds.evidence import evidence
+from gitops_ds.lock import read_lock, write_lock
+from gitops_ds.report.json import diff_json, evidence_json, plan_json
+from gitops_ds.sample import sample_folder
+from gitops_ds.tree import LOCK
+from tests.unit.pages import planned, rows, sample, section, table
+
+PACKAGE = Path(gitops_ds.__file__).parent
+SMALL = {"mwrs-app01": {"requests": {"gpu": 9}}}
+
+
+def paths(value: Any, prefix: str = "") -> Iterator[str]:
+    """The paths of a JSON value in the page's notation."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from paths(inner, f"{prefix}.{key}" if prefix else key)
+    elif isinstance(value, list):
+        yield f"{prefix}[]"
+        for inner in value:
+            yield from paths(inner, f"{prefix}[]")
+    else:
+        yield prefix
+
+
+def assert_documented(value: Any, title: str, opaque: tuple[str, ...] = ()) -> None:
+    """The table below `title` has exactly the fields of `value`; those below an `opaque` one stand elsewhere."""
+    documented = set(table("docs/json.md", title))
+    found = {next((o for o in opaque if p == o or p.startswith((f"{o}.", f"{o}["))), p) for p in paths(value)}
+    lists = {p for p in found if p.endswith("[]") and any(q.startswith(f"{p}.") for q in {*found, *documented})}
+    assert documented == found - lists
+
+
+def test_the_json_of_a_plan_is_documented() -> None:
+    made = plan_json(planned(SMALL))
+    assert made["decisions"]
+    assert made["unplaced"]
+    assert_documented(made, "Plan:", ("decisions[]", "unplaced[]"))
+    assert_documented(made["decisions"][0], "A decision", ("alternatives[]",))
+    assert_documented(made["unplaced"][0], "A workload without a place", ("short", "alternatives[]"))
+    assert_documented(made["unplaced"][0]["alternatives"][0], "An alternative")
+
+
+def test_the_codes_of_alternatives_are_documented() -> None:
+    source = (PACKAGE / "decisions.py").read_text(encoding="utf-8")
+    named = re.search(r"`code` is one word for machines: ([^.]+)\.", source)
+    assert named
+    body = section("docs/json.md", "An alternative")
+    documented = rows(body[body.index("| Code |") :])
+    assert set(documented) == {word.strip() for word in named[1].split(",")}
+
+
+def test_the_json_of_diff_is_documented() -> None:
+    assert_documented(diff_json(planned()), "Diff:")
+
+
+def test_the_json_of_explain_is_documented() -> None:
+    intents, inventory = sample()
+    assert intents
+    assert inventory.captured_at
+    made = planned()
+    said = evidence_json(made, evidence(made, inventory, inventory.captured_at))
+    term = said["workloads"][0]["decisions"][0]["terms"]
+    assert set(said["workloads"][0]["decisions"][0]) - {"terms"} == set(plan_json(made)["decisions"][0])
+    said["workloads"] = [{**w, "decisions": [{"terms": term}]} for w in said["workloads"]]
+    documented = set(table("docs/json.md", "Explanation:"))
+    assert "workloads[].decisions[]" in documented
+    opaque = "workloads[].requests"
+    found = {opaque if p.startswith(opaque) else p for p in paths(said)}
+    assert documented - {"workloads[].decisions[]"} == {p for p in found if not p.endswith("[]")}
+
+
+def test_the_json_of_validate_is_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "intent").mkdir()
+    (tmp_path / "intent" / "one.yaml").write_bytes((sample_folder() / "intent" / "gpu-inference.yaml").read_bytes())
+    assert main(["validate", "--repo", str(tmp_path), "--output", "json"]) == 0
+    assert_documented(json.loads(capsys.readouterr().out), "Validation:")
+
+
+def test_the_json_of_an_error_is_documented() -> None:
+    assert_documented(faults_json(1, [Fault("what")]), "Error:")
+
+
+def test_the_lock_is_documented() -> None:
+    lock = replace(planned().lock, solver={"name": "a solver"})
+    assert read_lock(write_lock(lock), LOCK) == lock
+    opaque = ("intents", "pins", "scores", "incumbent.placements", "incumbent.policies")
+    body = json.loads(write_lock(lock))
+    body["incumbent"] = {"placements": {"a/b": ["c"]}, "policies": {"c": "a/p"}}
+    assert_documented(body, "The lock", opaque)
