@@ -25,5 +25,9 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(STAMP)
 
+bench: install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	@$(BIN)/python -m bench.run
+
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -67,7 +67,13 @@ class Unplaced:
 
 
 class Reasons:
-    """The reasons of one plan. `kept` maps workloads that stay where git has them to their configurations."""
+    """The reasons of one plan.
+
+    Args:
+        problem: the problem that was solved, but with all that each configuration supplies.
+        solution: its solution.
+        kept: the workloads that stay where git has them, with the configurations that they run under.
+    """
 
     def __init__(self, problem: Problem, solution: Solution, kept: Mapping[int, tuple[int, ...]]) -> None:
         self._problem = problem
@@ -90,8 +96,12 @@ class Reasons:
         demand = self._problem.demands[workload]
         missing = demand.copies - len(self._pairs.get(workload, ()))
         against = tuple(self._alternatives(workload))
-        short = self._least_short(workload)
-        return Unplaced(demand.workload, demand.intent, missing, _main_reason(against), short, kept, _capped(against))
+        least = self._least_short(workload)
+        nearest = [self._problem.configurations[least[0]]] if least else []
+        spots = {(c.cluster, c.policy) for c in nearest}
+        reason = _main_reason([a for a in against if (a.cluster, a.policy) in spots] or against)
+        short = least[1] if least else {}
+        return Unplaced(demand.workload, demand.intent, missing, reason, short, kept, _capped(against))
 
     def _decision(self, w: int, g: int) -> Decision:
         problem = self._problem
@@ -123,7 +133,7 @@ class Reasons:
         """The reason that the data alone gives, whatever the rest of the plan."""
         cluster = self._problem.configurations[g].cluster
         if state == State.CAPACITY:
-            return "capacity", self._too_big(w, g)
+            return "capacity", self._too_big(w, g) or self._taken(w, g) or "too small"
         if state == State.HELD:
             holder = self._chosen.get(int(self._problem.cluster_of[g]))
             return "configuration", f"{cluster} keeps its configuration{self._for_whom(holder, w)}"
@@ -143,15 +153,11 @@ class Reasons:
         if chosen is not None and chosen != g and [v for v in self._on.get(chosen, ()) if v != w]:
             device = problem.configurations[chosen].device or "it is"
             return "configuration", f"{problem.clusters[c]} is configured as {device}{self._for_whom(chosen, w)}"
-        others = [v for v in self._on.get(g, ()) if v != w]
-        for k, kind in enumerate(problem.kinds):
-            left = int(problem.supply[g, k]) - sum(int(problem.request[v, k]) for v in others)
-            lacking = int(problem.request[w, k]) - left
-            if lacking > 0:
-                amount = format_quantity(problem.amount(k, lacking))
-                return "capacity", f"{kind} short by {amount}{self._for_whom(g, w, 'taken by')}"
+        taken = self._taken(w, g)
+        if taken:
+            return "capacity", taken
         for group in problem.apart:
-            rivals = [v for v in others if v in group and w in group]
+            rivals = [v for v in self._on.get(g, ()) if v != w and v in group and w in group]
             if rivals:
                 return "apart", f"it must be apart from {problem.demands[rivals[0]].workload.name}"
         if any(w in group for group in problem.together):
@@ -180,6 +186,7 @@ class Reasons:
         return int(problem.score[w, g]) - cost
 
     def _too_big(self, w: int, g: int) -> str:
+        """What the configuration lacks for the workload even when nothing else runs there; empty if nothing."""
         problem = self._problem
         for k, kind in enumerate(problem.kinds):
             need, have = int(problem.request[w, k]), int(problem.supply[g, k])
@@ -187,31 +194,45 @@ class Reasons:
                 lacking = format_quantity(problem.amount(k, need - have))
                 asked, there = (format_quantity(problem.amount(k, n)) for n in (need, have))
                 return f"{kind} short by {lacking}: {asked} requested, {there} supplied"
-        return "too small"
+        return ""
+
+    def _taken(self, w: int, g: int) -> str:
+        """What the configuration lacks for the workload beside what runs there in the plan; empty if nothing."""
+        problem = self._problem
+        for k, kind in enumerate(problem.kinds):
+            lacking = int(problem.request[w, k]) - self._left(w, g, k)
+            if lacking > 0:
+                amount = format_quantity(problem.amount(k, lacking))
+                return f"{kind} short by {amount}{self._for_whom(g, w, 'taken by')}"
+        return ""
+
+    def _left(self, w: int, g: int, k: int) -> int:
+        """What the others leave of a kind. One that is kept may need more by now than there is: no less than 0."""
+        others = sum(int(self._problem.request[v, k]) for v in self._on.get(g, ()) if v != w)
+        return max(int(self._problem.supply[g, k]) - others, 0)
 
     def _for_whom(self, g: int | None, w: int, word: str = "for") -> str:
         names = [self._problem.demands[v].workload.name for v in self._on.get(-1 if g is None else g, ()) if v != w]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         return f", {word} {shown}" if names and word != "for" else f" for {shown}" if names else ""
 
-    def _least_short(self, w: int) -> dict[ResourceKind, Fraction]:
-        """What the cluster that lacks least lacks, where capacity is what is missing; {} otherwise."""
+    def _least_short(self, w: int) -> tuple[int, dict[ResourceKind, Fraction]] | None:
+        """The configuration that lacks least of all that lack something, and what; None where none does."""
         problem = self._problem
-        best: tuple[Fraction, dict[ResourceKind, Fraction]] | None = None
+        best: tuple[Fraction, int, dict[ResourceKind, Fraction]] | None = None
         for g in range(len(problem.configurations)):
             if problem.state[w, g] not in (State.ELIGIBLE, State.CAPACITY) or g in self._pairs.get(w, ()):
                 continue
-            others = [v for v in self._on.get(g, ()) if v != w]
+            alone = bool(self._too_big(w, g))
             short, weight = {}, Fraction(0)
             for k, kind in enumerate(problem.kinds):
-                have = int(problem.supply[g, k]) - sum(int(problem.request[v, k]) for v in others)
-                need = int(problem.request[w, k])
+                have, need = int(problem.supply[g, k]) if alone else self._left(w, g, k), int(problem.request[w, k])
                 if need > have:
                     short[kind] = problem.amount(k, need - have)
                     weight += Fraction(need - have, need)
             if short and (best is None or weight < best[0]):
-                best = weight, short
-        return best[1] if best else {}
+                best = weight, g, short
+        return best[1:] if best else None
 
 
 def format_points(thousandths: int) -> str:

@@ -72,7 +72,8 @@ class Dask:
                 return found
         except OSError as error:
             fix = "start it, or plan with GITOPS_DS_ENGINE=local"
-            raise SolveError(Fault(f"the Dask scheduler at {self.address} cannot be reached: {error}", fix=fix)) from None
+            what = f"the Dask scheduler at {self.address} cannot be reached: {error}"
+            raise SolveError(Fault(what, fix=fix)) from None
 
 
 def engine_from(text: str) -> Engine:

@@ -83,6 +83,10 @@ class GitopsDsError(Exception):
         self.faults: tuple[Fault, ...] = tuple(sorted(dict.fromkeys(found), key=_order))
         super().__init__("\n".join(map(str, self.faults)))
 
+    def __reduce__(self) -> tuple[type[GitopsDsError], tuple[Fault, ...]]:
+        """Errors cross process borders with their faults."""
+        return type(self), self.faults
+
 
 class UsageError(GitopsDsError):
     """The command line asks for something that makes no sense."""

@@ -84,7 +84,9 @@ def read_lock(content: bytes, path: str) -> Lock:
     try:
         body = json.loads(content)
         if (body["apiVersion"], body["kind"]) != (API_VERSION, KIND):
-            raise RepositoryError(Fault(f"{path} is of a version that this release does not read", Place(path)))
+            what = "the lock is of a version that this release does not read"
+            fix = f"use the release that wrote it, or an older lock: git checkout <commit> -- {path}"
+            raise RepositoryError(Fault(what, Place(path), fix=fix))
         return _parse(body)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"

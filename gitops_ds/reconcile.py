@@ -85,7 +85,7 @@ def plan(
     problem = build(intents, inventory, instant, incumbent)
     solution, kept = _settle(problem, solve)
     final = problem.keeping(kept)
-    reasons = Reasons(final, solution, kept)
+    reasons = Reasons(replace(final, supply=problem.supply), solution, kept)
     decisions = reasons.decisions()
     unplaced = tuple(_unplaced(final, solution, reasons, kept))
     old = locked.blueprint if locked else None
@@ -223,23 +223,32 @@ def _blueprint(
 
 
 def _configurations(problem: Problem, placements: Sequence[PlacedOn], old: Blueprint | None) -> Iterator[ConfiguredBy]:
-    """The policy of each cluster: the one that its workloads run under, else the one that git holds."""
+    """The policy of each cluster: the one that its workloads run under, else the one that git holds.
+
+    A cluster that no intent has any more keeps its policy as long as a workload is kept there.
+    """
     chosen: dict[ClusterName, PolicyId] = {}
     for placed in placements:
         chosen |= {s.cluster: s.policy for s in placed.spots if s.policy is not None}
-    now = {c.cluster: c.policy for c in old.configurations} if old else {}
-    for cluster in problem.clusters:
-        policy = chosen.get(cluster) or now.get(cluster)
-        owner = policy and _owner(problem, cluster, policy)
+    now = {c.cluster: c for c in old.configurations} if old else {}
+    for cluster in sorted({*problem.clusters, *chosen}):
+        before = now.get(cluster)
+        policy = chosen.get(cluster) or (before.policy if before else None)
+        owner = policy and _owner(problem, cluster, policy, before)
         if policy is not None and owner is not None:
             yield ConfiguredBy(cluster, policy, owner)
 
 
-def _owner(problem: Problem, cluster: ClusterName, policy: PolicyId) -> IntentId | None:
-    """The first intent by name, in the policy's namespace, that has the cluster: its folder holds the objects."""
+def _owner(problem: Problem, cluster: ClusterName, policy: PolicyId, before: ConfiguredBy | None) -> IntentId | None:
+    """The intent, in the policy's namespace, whose folder holds the objects: the one that has them and so named them.
+
+    Where that one has the cluster no more, the first by name that does.
+    """
     mine = sorted(key for key in problem.intents if key.namespace == policy.namespace)
-    having = (key for key in mine if cluster in problem.candidates[key])
-    return next(having, None)
+    having = [key for key in mine if cluster in problem.candidates[key]] if cluster in problem.clusters else mine
+    if before is not None and before.intent in having:
+        return before.intent
+    return next(iter(having), None)
 
 
 def _scores(problem: Problem, decisions: Sequence[Decision]) -> dict[str, dict[str, int | float]]:

@@ -94,7 +94,7 @@ def check_solution(problem: Problem, solution: Solution) -> tuple[str, ...]:
         return tuple(f"pair {w},{g} names nothing" for w, g in strange)
     return tuple(
         line
-        for rule in (_pairs_are_valid, _one_configuration, _copies, _capacity, _together, _apart, _spread)
+        for rule in (_pairs_are_valid, _one_configuration, _copies, _capacity, _together, _apart, _spread, _required)
         for line in rule(problem, solution.pairs)
     )
 
@@ -167,6 +167,12 @@ def _spread(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
             yield f"{_who(problem, rule.workload)} is on a cluster without {rule.key}"
         if counts and max(counts) - min(counts) > rule.max_skew:
             yield f"{_who(problem, rule.workload)} is uneven over {rule.key}: {counts}"
+
+
+def _required(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
+    for pair in problem.required:
+        if pair not in pairs:
+            yield f"{_who(problem, pair.workload)} is not on {_where(problem, pair.configuration)}, where it must be"
 
 
 def _who(problem: Problem, workload: int) -> str:

@@ -101,7 +101,7 @@ def _fail(error: BaseException, *, as_json: bool) -> int:
 
 def _wants_json(words: Sequence[str]) -> bool:
     """Whether the command line asks for JSON, as far as can be told where it could not be understood."""
-    pairs = zip(words, [*words[1:], ""], strict=True)
+    pairs = zip(words, [*words[1:], ""], strict=False)
     return any(
         one in ("--output=json", "-ojson") or (one in ("--output", "-o") and two == "json") for one, two in pairs
     )

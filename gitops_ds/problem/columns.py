@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gitops_ds.problem.model import Ints, Problem
+from gitops_ds.problem.model import Ints, Pair, Problem
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,25 @@ class Columns:
         found: Ints = self.problem.cluster_of[self.z_configuration]
         return found
 
+    def z_of(self, pair: Pair) -> int | None:
+        """Which z column (from 0) decides the pair; None where it is not eligible."""
+        found = np.nonzero((self.z_workload == pair.workload) & (self.z_configuration == pair.configuration))[0]
+        return int(found[0]) if len(found) else None
+
+    def label(self, configuration: int) -> str:
+        """A configuration as names of columns and rows have it."""
+        found = self.problem.configurations[configuration]
+        return f"{found.cluster},{found.policy.name if found.policy else 'as it is'}"
+
     def name(self, column: int) -> str:
         """What the column decides, as text."""
         problem = self.problem
         if column < self.first_z:
-            return f"y[{_label(problem, int(self.y[column]))}]"
+            return f"y[{self.label(int(self.y[column]))}]"
         if column < self.first_t:
             z = column - self.first_z
             workload = problem.demands[int(self.z_workload[z])].workload
-            return f"z[{workload},{_label(problem, int(self.z_configuration[z]))}]"
+            return f"z[{workload},{self.label(int(self.z_configuration[z]))}]"
         rule = problem.spreads[self.t[column - self.first_t]]
         return f"t[{problem.demands[rule.workload].workload},{rule.key}]"
 
@@ -85,8 +95,3 @@ def columns_of(problem: Problem) -> Columns:
     y_of[used] = np.arange(len(used))
     rules = tuple(i for i, rule in enumerate(problem.spreads) if rule.hard)
     return Columns(problem, used, y_of, z_workload.astype(np.int64), z_configuration.astype(np.int64), rules)
-
-
-def _label(problem: Problem, configuration: int) -> str:
-    found = problem.configurations[configuration]
-    return f"{found.cluster},{found.policy.name if found.policy else 'as it is'}"

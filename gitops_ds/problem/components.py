@@ -78,6 +78,7 @@ def _part(problem: Problem, clusters: Sequence[int], workloads: Sequence[int]) -
         together=tuple(_kept(problem.together, workload)),
         apart=tuple(_kept(problem.apart, workload)),
         spreads=tuple(_spread(rule, workload, cluster) for rule in problem.spreads if rule.workload in workload),
+        required=tuple(Pair(workload[w], number[g]) for w, g in problem.required if w in workload and g in number),
         pins={},
         candidates={},
         warnings=(),

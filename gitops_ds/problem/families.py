@@ -181,7 +181,22 @@ def spread(columns: Columns) -> Rows:
     )
 
 
-FAMILIES = (one_configuration, copies, capacity, needs_configuration, together, apart, spread)
+def required(columns: Columns) -> Rows:
+    """Pairs that must be in the plan are: z[w,c,p] >= 1; for a pair that may not be used the row is empty: 0 >= 1."""
+    problem = columns.problem
+    z = [columns.z_of(pair) for pair in problem.required]
+    known = np.array([i for i, column in enumerate(z) if column is not None], dtype=np.int64)
+    column = np.array([columns.first_z + number for number in z if number is not None], dtype=np.int64)
+
+    def label(row: int) -> str:
+        pair = problem.required[row]
+        return f"{problem.demands[pair.workload].workload},{columns.label(pair.configuration)}"
+
+    bound = np.ones(len(z))
+    return Rows("required", bound, np.full(len(z), INF), known, column, np.ones(len(known)), label)
+
+
+FAMILIES = (one_configuration, copies, capacity, needs_configuration, together, apart, spread, required)
 
 
 def all_rows(columns: Columns) -> Iterator[Rows]:

@@ -118,6 +118,7 @@ class Problem:
         move_cost: W and reconfigure_cost: C, in thousandths of a point.
         together: groups of workloads on the same clusters; apart: groups of which a cluster holds at most one.
         spreads: spread rules.
+        required: pairs that every plan has; one that is not eligible leaves no plan.
         pins: the label that selects each cluster, None where its name is selected by CEL.
         candidates: the clusters of each intent.
         warnings: what a reader should know about the data, sorted.
@@ -142,6 +143,7 @@ class Problem:
     together: tuple[tuple[int, ...], ...] = ()
     apart: tuple[tuple[int, ...], ...] = ()
     spreads: tuple[SpreadRule, ...] = ()
+    required: tuple[Pair, ...] = ()
     pins: Mapping[ClusterName, str | None] = field(default_factory=dict)
     candidates: Mapping[IntentId, frozenset[ClusterName]] = field(default_factory=dict)
     time_limit: float = 60.0
@@ -165,6 +167,22 @@ class Problem:
     def amount(self, kind: int, units: int) -> Fraction:
         """`units` of kind number `kind` in the base unit."""
         return units * self.unit[kind]
+
+    def requiring(self, pair: Pair) -> Problem:
+        """The problem whose plans all have `pair` as well; where it is not eligible, there is no plan."""
+        return replace(self, required=(*self.required, pair))
+
+    def allowing(self, workload: int, configuration: int) -> Problem:
+        """The problem in which one pair may be used whatever the data says against it, if the configuration holds it.
+
+        What is kept where it is, or held for what is kept, stays so.
+        """
+        fits = (self.request[workload] <= self.supply[configuration]).all()
+        if not fits or self.state[workload, configuration] in (State.HELD, State.KEPT):
+            return self
+        state = self.state.copy()
+        state[workload, configuration] = State.ELIGIBLE
+        return replace(self, state=state)
 
     def keeping(self, kept: Mapping[int, tuple[int, ...]]) -> Problem:
         """The problem that is left when workloads are kept where they are: index to the configurations they run under.

@@ -3,13 +3,13 @@
     place-first   1. placed copies, the highest priority first   2. score less the cost of changes   3. fewest changes
     score-first   1. score less the cost of changes   2. placed copies, the highest priority first   3. fewest changes
 
-and last, in both, 4. names: the written rule for ties. Workloads are numbered by name from W down to 1 and
-configurations by cluster and policy (none first) from G down to 1; the plan with the largest sum of (number of the
-workload) times (number of its configuration) wins, so that the first workload by name takes the first cluster by name.
-If two plans are still equal, the larger sum of their pairs' digests decides: of the CRC-32 of the name of the pair's
-column, z[namespace/workload,cluster,policy] with `as it is` for no policy, the first 10 bits. Where the first sum is
-too large to be exact (W times G times the square of all copies wanted is beyond 2**23), the digests decide alone, with
-20 bits.
+and last, in both, names: the written rule for ties, within each independent component. Its workloads are numbered by
+name from W down to 1 and its configurations by cluster and policy (none first) from G down to 1; the plan with the
+largest sum of (number of the workload) times (number of its configuration) wins, so that the first workload by name
+takes the first cluster by name. If two plans are still equal, the larger sum of their pairs' digests decides: of the
+CRC-32 of the name of the pair's column, z[namespace/workload,cluster,policy] with `as it is` for no policy, the first
+10 bits. Where the first sum is too large to be exact (W times G times the square of all copies wanted is beyond
+2**23), the digests decide alone, with 20 bits.
 
 Owns the coefficients. Owns neither rows nor the way in which stages are solved.
 """
@@ -28,6 +28,9 @@ from gitops_ds.problem.model import Ints, Problem
 
 Flags = npt.NDArray[np.bool_]
 
+PLACED = "placed at priority "
+NAMES = "names"
+"""The name of the stage that decides ties."""
 DIGEST_BITS = 10
 LONG_DIGEST_BITS = 20
 LARGEST_TIE = 2**33
@@ -57,7 +60,7 @@ def _placed(columns: Columns) -> Iterator[Stage]:
     priority = np.array([d.priority for d in problem.demands], dtype=np.int64)
     for level in sorted(set(priority.tolist()), reverse=True):
         counts = (priority[columns.z_workload] == level).astype(np.int64)
-        yield Stage(f"placed at priority {level}", _on_z(columns, counts))
+        yield Stage(f"{PLACED}{level}", _on_z(columns, counts))
 
 
 def _net_score(columns: Columns) -> Stage:
@@ -93,8 +96,8 @@ def _names(columns: Columns) -> Stage:
     most = sum(min(demand.copies, len(problem.clusters)) for demand in problem.demands)
     combined = natural * 2**DIGEST_BITS * most
     if most * int(combined.max(initial=0)) <= LARGEST_TIE:
-        return Stage("names", _on_z(columns, combined + _digests(columns, DIGEST_BITS)))
-    return Stage("names", _on_z(columns, _digests(columns, LONG_DIGEST_BITS)))
+        return Stage(NAMES, _on_z(columns, combined + _digests(columns, DIGEST_BITS)))
+    return Stage(NAMES, _on_z(columns, _digests(columns, LONG_DIGEST_BITS)))
 
 
 def _digests(columns: Columns, bits: int) -> Ints:

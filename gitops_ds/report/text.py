@@ -28,7 +28,8 @@ def plan_text(made: Plan, *, whole: bool = False) -> Iterator[Styled]:
     """The plan as a person reads it: what is where and why, what has no place, what changes. `whole`: nothing cut."""
     yield _headline(made)
     most = len(made.decisions) if whole else MOST_WORKLOADS
-    for intent, several in groupby(made.decisions[:most], key=lambda d: d.intent):
+    by_intent = sorted(made.decisions, key=lambda d: (d.intent, d.workload, d.cluster))
+    for intent, several in groupby(by_intent[:most], key=lambda d: d.intent):
         yield "", ""
         yield str(intent), "title"
         for decision in several:
@@ -38,6 +39,8 @@ def plan_text(made: Plan, *, whole: bool = False) -> Iterator[Styled]:
     yield from _unplaced(made.unplaced)
     yield from _changes(made)
     yield from _list("Held", made.held, "bad")
+    if made.difference.edited or made.difference.in_the_way:
+        yield "  --overwrite-edits takes these files back", ""
     yield from _list("Warnings", made.warnings, "warn", most=len(made.warnings) if whole else MOST_WARNINGS)
 
 

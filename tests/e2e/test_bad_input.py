@@ -20,6 +20,21 @@ AMOUNT = 'resource-supply-amount: "2"'
 
 Change = Callable[[Fleet], object]
 
+
+def _link(fleet: Fleet, target: str) -> None:
+    (fleet.top / "intent/link.yaml").symlink_to(target)
+
+
+def _link_folder(fleet: Fleet) -> None:
+    (fleet.top / "intent").rename(fleet.root / "outside")
+    (fleet.top / "intent").symlink_to(fleet.root / "outside")
+
+
+def _rename_workload(fleet: Fleet, name: str) -> None:
+    fleet.edit("hub/workloads.yaml", "name: mwrs-app01", f"name: {name}")
+    fleet.edit(INTENT, "name: mwrs-app01", f"name: {name}")
+
+
 BOMB = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
@@ -55,7 +70,9 @@ INTENT_FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
         ("resource-supply-amount", "two", f"{POLICY}:10:"),
     ),
     "workload without placementRefs": (
-        lambda f: f.edit("hub/workloads.yaml", "  placementRefs:\n    - name: app01-placement\n", "  x:\n    - name: y\n"),
+        lambda f: f.edit(
+            "hub/workloads.yaml", "  placementRefs:\n    - name: app01-placement\n", "  x:\n    - name: y\n"
+        ),
         ("mwrs-app01", "placementRefs", "workloads.yaml:"),
     ),
     "two intents that set one workload": (
@@ -70,7 +87,7 @@ INTENT_FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
     "binary file": (lambda f: f.write("intent/x.yaml", bytes(range(256)) * 8), ("intent/x.yaml",)),
     "no intent": (lambda f: f.file(INTENT).rename(f.top / "elsewhere.yaml"), ("no intent",)),
     "symbolic link that leaves": (lambda f: _link(f, "/etc/hostname"), ("intent/link.yaml", "symbolic link")),
-    "a folder of links that leaves": (lambda f: _link_folder(f), ("intent", "symbolic link")),
+    "a folder of links that leaves": (_link_folder, ("intent", "symbolic link")),
     "object in both places": (
         lambda f: f.write("hub/policy.yaml", f.file(POLICY).read_text().replace(AMOUNT, 'resource-supply-amount: "3"')),
         ("policy-enable-mig-3g-cluster1", f"{POLICY}:", "hub/policy.yaml:"),
@@ -107,20 +124,6 @@ INTENT_FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
 }
 
 
-def _link(fleet: Fleet, target: str) -> None:
-    (fleet.top / "intent/link.yaml").symlink_to(target)
-
-
-def _link_folder(fleet: Fleet) -> None:
-    (fleet.top / "intent").rename(fleet.root / "outside")
-    (fleet.top / "intent").symlink_to(fleet.root / "outside")
-
-
-def _rename_workload(fleet: Fleet, name: str) -> None:
-    fleet.edit("hub/workloads.yaml", "name: mwrs-app01", f"name: {name}")
-    fleet.edit(INTENT, "name: mwrs-app01", f"name: {name}")
-
-
 @pytest.mark.parametrize("case", INTENT_FAULTS)
 def test_a_fault_is_refused_where_it_stands(settled: Fleet, case: str) -> None:
     change, said = INTENT_FAULTS[case]
@@ -137,7 +140,9 @@ def test_all_faults_of_all_files_are_said_at_once(settled: Fleet) -> None:
     settled.write("policies/broken.yaml", "a: [1\n")
     answer = settled.run("plan")
     assert_refused(answer, 1, f"{INTENT}:13:", "intent/second.yaml:1:", "policies/broken.yaml:", most=20)
-    assert_refused(settled.run("validate"), 1, f"{INTENT}:13:", "intent/second.yaml:1:", "policies/broken.yaml:", most=20)
+    assert_refused(
+        settled.run("validate"), 1, f"{INTENT}:13:", "intent/second.yaml:1:", "policies/broken.yaml:", most=20
+    )
 
 
 @BY_MODES
@@ -178,7 +183,7 @@ def test_output_that_cannot_be_written_is_an_error_and_no_bug(settled: Fleet) ->
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(line, cwd=settled.top, env=settled.env, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
-    assert done.stderr.decode().splitlines() [0] == "error: No space left on device"
+    assert done.stderr.decode().splitlines()[0] == "error: No space left on device"
 
 
 @pytest.mark.parametrize(
@@ -290,7 +295,9 @@ def test_a_file_name_full_of_escapes_is_shown_plainly(settled: Fleet) -> None:
 
 
 def test_control_characters_in_a_label_reach_neither_terminal_nor_commit(settled: Fleet) -> None:
-    settled.edit(POLICY, "resource-supply-device: 3g.48gb", r'resource-supply-device: "3g\e[31m\nGitops-Ds-Plan: x\x9b"')
+    settled.edit(
+        POLICY, "resource-supply-device: 3g.48gb", r'resource-supply-device: "3g\e[31m\nGitops-Ds-Plan: x\x9b"'
+    )
     settled.commit("A strange device")
     for verb in ("plan", "explain", "reconcile"):
         answer = settled.run(verb)

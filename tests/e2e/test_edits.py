@@ -1,4 +1,4 @@
-"""What people do to rendered/: edits are held, strangers stay, and nothing of theirs is lost without being asked for."""
+"""What people do to rendered/: edits are held, strangers stay, and nothing of theirs is lost unasked."""
 
 from collections.abc import Callable
 
@@ -110,7 +110,11 @@ GARBLED: dict[str, tuple[str, Callable[[Fleet], object], str]] = {
     "lock cut off": (LOCK, lambda f: _truncate(f, LOCK), "not as gitops-ds wrote it"),
     "lock of deep nesting": (LOCK, lambda f: f.write(LOCK, "[" * 200_000), "not as gitops-ds wrote it"),
     "lock with a score of infinity": (LOCK, lambda f: f.edit(LOCK, '"score": 60', '"score": 1e999'), "not as"),
-    "lock without pins": (LOCK, lambda f: f.edit(LOCK, '"cluster1": "cluster-name"', '"x": null'), "no pin for cluster1"),
+    "lock without pins": (
+        LOCK,
+        lambda f: f.edit(LOCK, '"cluster1": "cluster-name"', '"x": null'),
+        "no pin for cluster1",
+    ),
     "lock of another version": (LOCK, lambda f: f.edit(LOCK, "v1alpha1", "v9"), "version"),
     "inventory that names a file outside": (
         INVENTORY,

@@ -99,7 +99,7 @@ def test_the_commit_of_reconcile_passes_even_when_it_is_made_again(hooked: Fleet
     commit = hooked.reconcile()["commit"]
     assert commit == hooked.head
     hooked.git("reset", "--quiet", "--soft", "HEAD^")
-    made, said = _commit(hooked, "--reuse-message", commit) if False else _commit(hooked)
+    made, said = _commit(hooked)
     assert made, said
 
 
@@ -116,8 +116,6 @@ def test_it_works_in_a_linked_worktree_and_from_a_folder_below(hooked: Fleet) ->
 
 
 def test_without_gitops_ds_it_says_so_and_lets_nothing_pass(hooked: Fleet) -> None:
-    git = shutil.which("git")
-    assert git is not None
     folder = hooked.root / "few"
     folder.mkdir()
     for name in ("git", "sh", "env"):

@@ -25,7 +25,9 @@ def test_it_is_that_after_a_second_plan_with_a_kept_workload(settled: Fleet) -> 
 
 
 def test_a_comment_and_another_order_are_no_change(settled: Fleet) -> None:
-    settled.edit(INTENT, "    - name: mwrs-app01\n    - name: mwrs-app02\n", "    - name: mwrs-app02\n    - name: mwrs-app01\n")
+    settled.edit(
+        INTENT, "    - name: mwrs-app01\n    - name: mwrs-app02\n", "    - name: mwrs-app02\n    - name: mwrs-app01\n"
+    )
     settled.edit(INTENT, "spec:\n", "# only a comment\nspec:\n", 1)
     settled.commit("Tidied")
     assert _locked(settled) == settled.rendered()
@@ -40,7 +42,9 @@ def test_another_wish_is_refused(settled: Fleet) -> None:
 
 
 def test_without_a_lock_it_is_refused(fresh: Fleet) -> None:
-    assert_refused(cli("render", "--locked", cwd=fresh.top, env=fresh.env), 1, "no rendered/gitops-ds.lock", "reconcile")
+    assert_refused(
+        cli("render", "--locked", cwd=fresh.top, env=fresh.env), 1, "no rendered/gitops-ds.lock", "reconcile"
+    )
 
 
 def test_it_overwrites_no_folder(settled: Fleet) -> None:

@@ -15,7 +15,9 @@ def _set_scores(fleet: Fleet, number: str) -> None:
 
 def _add_giant(fleet: Fleet, amount: str = "4") -> None:
     """A third workload that asks for more than any policy supplies."""
-    third = fleet.file(WORKLOADS).read_text().split("\n---\n")[1].replace("app02", "app03").replace('"2"', f'"{amount}"')
+    third = (
+        fleet.file(WORKLOADS).read_text().split("\n---\n")[1].replace("app02", "app03").replace('"2"', f'"{amount}"')
+    )
     fleet.write(WORKLOADS, f"{fleet.file(WORKLOADS).read_text()}\n---\n{third}")
     text = fleet.file(SCORES).read_text()
     fleet.write(SCORES, re.sub(r'(    - name: "app02;.*\n.*\n)', lambda m: m[1] + m[1].replace("app02", "app03"), text))

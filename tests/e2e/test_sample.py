@@ -130,13 +130,15 @@ def test_scores_that_change_no_decision_make_no_commit(settled: Fleet) -> None:
     state, random_ = settled.state(), random.Random(20)
     original = settled.file("hub/scores.yaml").read_text()
     for _ in range(20):
-        shift = {text: random_.randint(-2, 2) for text in re.findall(r'name: "app.*', original)}
-        jittered = re.sub(
-            r'(name: "app.*)(\n *value: )(\d+)', lambda m: f"{m[1]}{m[2]}{int(m[3]) + shift[m[1]]}", original
-        )
-        settled.write("hub/scores.yaml", jittered)
+        settled.write("hub/scores.yaml", _jittered(original, random_))
         assert settled.reconcile()["status"] == "unchanged"
     assert settled.state() == state
+
+
+def _jittered(scores: str, random_: random.Random) -> str:
+    shift = {text: random_.randint(-2, 2) for text in re.findall(r'name: "app.*', scores)}
+    item = re.compile(r'(name: "app.*)(\n *value: )(\d+)')
+    return item.sub(lambda m: f"{m[1]}{m[2]}{int(m[3]) + shift[m[1]]}", scores)
 
 
 def test_a_file_of_mine_stays_as_it_is(settled: Fleet) -> None:
@@ -161,9 +163,9 @@ def test_moving_one_workload_changes_its_own_files_only(settled: Fleet) -> None:
         third = [part.replace("cluster2", "cluster3") for part in text.split("\n---\n") if "cluster2" in part]
         settled.write(f"hub/{path}.yaml", "\n---\n".join([text, *third]))
     settled.edit("hub/scores.yaml", "55", "54")
-    for path in sorted((settled.top / "policies").glob("*cluster2.yaml")):
-        new = path.with_name(path.name.replace("cluster2", "cluster3"))
-        new.write_text(path.read_text().replace("cluster2", "cluster3"))
+    for file in sorted((settled.top / "policies").glob("*cluster2.yaml")):
+        new = file.with_name(file.name.replace("cluster2", "cluster3"))
+        new.write_text(file.read_text().replace("cluster2", "cluster3"))
     policies = "".join(f"        - policy-{n}-cluster3\n" for n in ("enable-mig-3g", "enable-mig-2g", "disable-mig"))
     settled.edit(INTENT, "  workloads:", f"    - name: cluster3\n      policies:\n{policies}  workloads:")
     settled.commit("A third cluster")

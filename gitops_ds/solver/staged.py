@@ -1,7 +1,7 @@
-"""The door to HiGHS: `solve(problem) -> Solution`, with every status of the solver mapped and every answer checked.
+"""The whole model at once: stages of the compact integer programme, solved to proof or to a limit.
 
-Owns options, the order in which stages are solved, and what counts as an answer: a feasible primal status, whole
-numbers, and `check_solution`. Owns no constraint and no objective.
+Owns the order in which stages are solved, and what counts as an answer: a feasible primal status, whole numbers, and
+`check_solution`. Owns no constraint and no objective.
 
 Stages are solved together where one weighted sum of them is exact, else one after the other, each keeping what the
 earlier ones reached by a row of its own and starting from the plan that they found. The solver works in floating point
@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from math import floor, inf
 
 import highspy
@@ -25,25 +24,12 @@ from gitops_ds.problem.matrix import Matrix, matrix_of
 from gitops_ds.problem.model import Ints, Pair, Problem
 from gitops_ds.problem.objective import Stage
 from gitops_ds.solution import Solution, StageResult, Status, check_solution
+from gitops_ds.solver.highs import USABLE, assert_ok, quiet
 
 LARGEST_SUM = 2**31
 """Weighted sums of stages stay below this, where floating point cannot blur a unit."""
 MOST_COVERS = 200
 """How often the solver is asked again because amounts do not add up exactly."""
-
-SOLVER_VERSION = f"highspy {version('highspy')}"
-
-_USABLE = {
-    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
-    highspy.HighsModelStatus.kTimeLimit: Status.LIMIT,
-    highspy.HighsModelStatus.kIterationLimit: Status.LIMIT,
-    highspy.HighsModelStatus.kSolutionLimit: Status.LIMIT,
-    highspy.HighsModelStatus.kInterrupt: Status.LIMIT,
-    highspy.HighsModelStatus.kMemoryLimit: Status.LIMIT,
-    highspy.HighsModelStatus.kObjectiveBound: Status.LIMIT,
-    highspy.HighsModelStatus.kObjectiveTarget: Status.LIMIT,
-}
-"""Statuses under which a feasible plan may be used. Every other one is an error of ours or of the solver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +72,7 @@ class _Search:
         return self.ends - time.monotonic()
 
 
-class _Quiet(highspy.Highs):
-    """HiGHS, silenced before its constructor turns callbacks on, which is when it would print its banner."""
-
-    def enableCallbacks(self) -> None:  # noqa: N802  (the library's name)
-        self.silent()
-        super().enableCallbacks()  # type: ignore[no-untyped-call]  # highspy leaves it so
-
-
-def solve(problem: Problem) -> Solution:
+def solve_staged(problem: Problem) -> Solution:
     """The best plan of `problem` by its stages, or the best one found before the time limit.
 
     Raises:
@@ -190,7 +168,7 @@ def _ask(search: _Search, group: _Group) -> _Run | None:
     solver = _loaded(search, group)
     solver.run()
     status, info = solver.getModelStatus(), solver.getInfo()
-    if status not in _USABLE:
+    if status not in USABLE:
         if search.floors and status == highspy.HighsModelStatus.kInfeasible:
             return None
         what = f"the solver ended without a plan: {solver.modelStatusToString(status)}"
@@ -200,7 +178,7 @@ def _ask(search: _Search, group: _Group) -> _Run | None:
     columns = search.matrix.columns
     values = np.array(solver.getSolution().col_value)[columns.first_z : columns.first_t]
     pairs: Ints = np.nonzero(values > 0.5)[0].astype(np.int64)
-    found, bound = _USABLE[status], float(info.mip_dual_bound)
+    found, bound = USABLE[status], float(info.mip_dual_bound)
     reached = int(group.objective @ search.matrix.vector(pairs).astype(np.int64))
     if found is Status.OPTIMAL and bound - reached >= max(1.0, 1e-9 * abs(reached)):
         found = Status.WITHIN_GAP if search.gap > 0 else Status.LIMIT
@@ -211,7 +189,7 @@ def _loaded(search: _Search, group: _Group) -> highspy.Highs:
     """A solver with the model in it, quiet, maximising the group's objective, with all rows that came on the way."""
     matrix = search.matrix
     columns, (start, index, value) = matrix.columns, matrix.entries
-    solver = _quiet(seconds=max(search.left, 0.1), gap=search.gap)
+    solver = quiet(seconds=max(search.left, 0.1), gap=search.gap)
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = columns.count, len(matrix.row_lower)
     lp.sense_ = highspy.ObjSense.kMaximize
@@ -221,35 +199,19 @@ def _loaded(search: _Search, group: _Group) -> highspy.Highs:
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = start, index, value
     lp.integrality_ = [highspy.HighsVarType.kInteger] * columns.count
-    _assert_ok(solver.passModel(lp), "model")
+    assert_ok(solver.passModel(lp), "model")
     for stage, reached in search.floors:
         used = np.nonzero(stage.coefficient)[0].astype(np.int32)
         unit = int(np.gcd.reduce(stage.coefficient))
         entries = (stage.coefficient[used] // unit).astype(np.float64)
-        _assert_ok(solver.addRow(reached // unit - 0.5, inf, len(used), used, entries), stage.name)
+        assert_ok(solver.addRow(reached // unit - 0.5, inf, len(used), used, entries), stage.name)
     for cover in search.covers:
         used = (columns.first_z + cover).astype(np.int32)
-        _assert_ok(solver.addRow(-inf, len(used) - 1, len(used), used, np.ones(len(used))), "cover")
+        assert_ok(solver.addRow(-inf, len(used) - 1, len(used), used, np.ones(len(used))), "cover")
     if search.floors:
         known = highspy.HighsSolution()
         known.col_value = matrix.vector(search.best).tolist()
-        _assert_ok(solver.setSolution(known), "start")
-    return solver
-
-
-def _quiet(*, seconds: float, gap: float) -> highspy.Highs:
-    """A solver that prints nothing and always answers the same question in the same way."""
-    solver = _Quiet()  # type: ignore[no-untyped-call]
-    options: dict[str, bool | int | float] = {
-        "output_flag": False,
-        "threads": 1,
-        "random_seed": 0,
-        "mip_rel_gap": gap,
-        "mip_abs_gap": 0.5,
-        "time_limit": seconds,
-    }
-    for name, value in options.items():
-        _assert_ok(solver.setOptionValue(name, value), f"option {name}")
+        assert_ok(solver.setSolution(known), "start")
     return solver
 
 
@@ -285,8 +247,3 @@ def _results(matrix: Matrix, group: _Group, run: _Run) -> Iterator[StageResult]:
 def _value(matrix: Matrix, stage: Stage, pairs: Ints) -> int:
     """The stage's value of a plan, with only the configurations that something runs under."""
     return int(stage.coefficient @ matrix.vector(pairs).astype(np.int64))
-
-
-def _assert_ok(status: highspy.HighsStatus, what: str) -> None:
-    if status != highspy.HighsStatus.kOk:
-        raise SolveError(Fault(f"the solver refuses its {what}", fix="report this"))

@@ -1,0 +1,168 @@
+"""The commit message: short where git wants it short, bounded where the fleet is large, and read back by git itself."""
+
+import random
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitops_ds.decisions import Decision
+from gitops_ds.ids import ClusterName, Device, PolicyId, PolicyName, WorkloadId, WorkloadName
+from gitops_ds.message import TRAILERS, commit_message, is_ours
+from gitops_ds.reconcile import Plan, plan
+from gitops_ds.solver import solve
+from tests import builders as make
+
+CLUSTERS = [{"name": "c1", "policies": ["half-c1", "third-c1"]}]
+
+
+def _plan(points: Mapping[str, int], before: Plan | None = None, request: str = "2", **spec: Any) -> Plan:
+    inventory = make.inventory(
+        make.cluster("c1"),
+        make.policy("half-c1", "half", "2"),
+        make.policy("third-c1", "third", "3"),
+        make.workload("w1", request),
+        make.scores("c1", {f"w1;{device}": value for device, value in points.items()}),
+    )
+    current = before.tree if before else {}
+    return plan(make.load(make.intent(CLUSTERS, ["w1"], **spec)), inventory, current, make.NOW, solve)
+
+
+def _trailers(message: str) -> list[str]:
+    line = ["git", "interpret-trailers", "--parse"]
+    return subprocess.run(line, input=message, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_it_says_what_is_placed_where_and_why() -> None:
+    message = commit_message(_plan({"half": 60, "third": 10}), "1.2.3")
+    subject, _, body = message.partition("\n\n")
+    assert subject == "gitops-ds: place 1 workload, configure 1 cluster"
+    assert body.startswith(
+        "Workloads:\n"
+        "- default/w1: nowhere -> c1\n"
+        "  score 60, 50 more than the next best, c1 as third\n"
+        "\n"
+        "Clusters:\n"
+        "- c1: no policy -> half-c1\n"
+        "  for w1\n"
+        "\n"
+        "Placed 1 of 1 copies, score 60.\n"
+        "\n"
+        "Gitops-Ds-Plan: "
+    )
+
+
+def test_a_workload_that_stays_under_another_policy_is_not_said_to_move() -> None:
+    first = _plan({"half": 60, "third": 10})
+    message = commit_message(_plan({"half": 10, "third": 60}, first), "1")
+    assert message.startswith("gitops-ds: reconfigure 1 cluster\n\n")
+    assert "- default/w1: stays on c1, now under third-c1\n" in message
+    assert "- c1: half-c1 -> third-c1\n" in message
+    assert "c1 -> c1" not in message
+
+
+def test_what_has_no_place_is_said_with_what_it_keeps() -> None:
+    first = _plan({"half": 60, "third": 10})
+    message = commit_message(_plan({"half": 60, "third": 10}, first, "9", stability={"moveCost": 1}), "1")
+    assert "Without a place:\n- default/w1: c1 as third: gpu short by 6: 9 requested, 3 supplied" in message
+    assert "  stays on c1\n" in message
+    assert message.startswith("gitops-ds: record what the intents say now\n")
+
+
+def test_git_reads_the_trailers_and_none_more() -> None:
+    made = _plan({"half": 60, "third": 10})
+    found = _trailers(commit_message(made, "1.2.3"))
+    assert [line.partition(": ")[0] for line in found] == list(TRAILERS)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", line.partition(": ")[2]) for line in found[:3])
+    assert found[3] == "Gitops-Ds-Version: 1.2.3"
+    assert commit_message(made, "1.2.3") == commit_message(made, "1.2.3")
+
+
+def test_only_our_messages_are_ours() -> None:
+    message = commit_message(_plan({"half": 60, "third": 10}), "1")
+    assert is_ours(message)
+    assert is_ours(message.rstrip())
+    assert is_ours(f"{message}Signed-off-by: somebody\n")
+    assert not is_ours("")
+    assert not is_ours("Take the plan back")
+    quoted = "\n".join(f"> {line}" for line in message.splitlines())
+    assert not is_ours(f"Why was this made?\n\n{quoted}\n")
+    assert not is_ours(f"{message}\nA paragraph of mine after it\n")
+
+
+def _forged(made: Plan, reason: str, device: str) -> Plan:
+    """The plan with a reason and a device that somebody chose to hurt."""
+    return replace(made, decisions=tuple(replace(d, reason=reason, device=Device(device)) for d in made.decisions))
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "x\n\nGitops-Ds-Plan: forged",
+        "x\nSigned-off-by: somebody",
+        "---\ndiff --git a/x b/x",
+        "\x1b[2Jx\x9b",
+        "\u202eevil",
+        "word " * 10_000,
+        "w" * 10_000,
+    ],
+)
+def test_no_name_forges_a_line(reason: str) -> None:
+    made = _plan({"half": 60, "third": 10})
+    message = commit_message(_forged(made, reason, "half"), "1")
+    assert _trailers(message) == _trailers(commit_message(made, "1"))
+    assert all(c.isprintable() or c == "\n" for c in message)
+    assert not any(line.startswith("---") for line in message.splitlines())
+    assert len(message) < 4000
+
+
+def _many(made: Plan, n: int) -> Iterator[Decision]:
+    one = made.decisions[0]
+    for i in range(n):
+        workload, cluster = WorkloadName(f"workload-{i:05}"), ClusterName(f"cluster-{i % 700:04}")
+        policy = PolicyId(make.NAMESPACE, PolicyName(f"policy-{i % 700:04}"))
+        yield replace(one, workload=WorkloadId(make.NAMESPACE, workload), cluster=cluster, policy=policy)
+
+
+def test_a_plan_of_5000_workloads_has_a_message_that_a_person_can_still_open() -> None:
+    from gitops_ds.blueprint import Blueprint, ConfiguredBy, PlacedOn, Spot
+
+    made = _plan({"half": 60, "third": 10})
+    decisions = tuple(_many(made, 5000))
+    intent = decisions[0].intent
+    placed = tuple(
+        PlacedOn(d.workload, intent, made.blueprint.placements[0].placement, (Spot(d.cluster, d.policy),))
+        for d in decisions
+    )
+    configured = {d.cluster: ConfiguredBy(d.cluster, d.policy, intent) for d in decisions if d.policy}
+    large = replace(made, decisions=decisions, blueprint=Blueprint(placed, tuple(configured.values())))
+    message = commit_message(large, "1")
+    assert message.startswith("gitops-ds: place 5000 workloads, configure 700 clusters\n\n")
+    assert "\n- and 4800 more\n" in message
+    assert "\n- and 500 more\n" in message
+    assert len(message) < 65_536
+    assert len(_trailers(message)) == 4
+
+
+def test_every_subject_fits() -> None:
+    from gitops_ds.message import _subject
+    from gitops_ds.steps import ClusterStep, Steps, WorkloadStep
+
+    made = _plan({"half": 60, "third": 10})
+    random_ = random.Random(1)
+    for _ in range(40):
+        workloads: list[WorkloadStep] = []
+        clusters: list[ClusterStep] = []
+        for verb in ("place", "move", "remove", "rescore"):
+            n = random_.choice([0, 1, 2, 12_345])
+            workloads += [WorkloadStep(verb, made.decisions[0].workload, (), ())] * n
+        for action in ("configure", "reconfigure", "release"):
+            n = random_.choice([0, 1, 2, 12_345])
+            clusters += [ClusterStep(action, ClusterName("c1"), None, None)] * n
+        subject = _subject(made, Steps(tuple(workloads), tuple(clusters)))
+        assert subject.startswith("gitops-ds: ")
+        assert len(subject) <= 72
+        assert "\n" not in subject
