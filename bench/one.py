@@ -1,6 +1,6 @@
-"""One solver on one instance in this process: prints CPU seconds (children included), wall, peak MB and the answer as JSON.
+"""One solver on one instance in this process: CPU seconds (children included), wall, peak MB and the answer, as JSON.
 
-    python -m bench.one ours|cbc|cpsat WORKLOADS CLUSTERS POLICIES FAMILY SEED SECONDS
+python -m bench.one ours|cbc|cpsat WORKLOADS CLUSTERS POLICIES FAMILY SEED SECONDS
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Dask:
         from dask.distributed import Client
 
         try:
-            with Client(self.address, timeout="10s") as client:
+            with Client(self.address, timeout="10s") as client:  # type: ignore[no-untyped-call]  # Dask leaves it so
                 futures = client.map(function, list(items), pure=False)
                 found: list[Result] = client.gather(futures)
                 return found

@@ -6,14 +6,23 @@ or eligibility (`problem/`), and no unit of quantities beyond the text that Kube
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
-from gitops_ds.errors import Fault, InputError, Source, raise_faults
-from gitops_ds.ids import ClusterName, Namespace, PlacementName, PolicyId, PolicyName, ScoreName, WorkloadId, WorkloadName
+from gitops_ds.errors import Source
+from gitops_ds.ids import (
+    ClusterName,
+    Namespace,
+    PlacementName,
+    PolicyId,
+    PolicyName,
+    ScoreName,
+    WorkloadId,
+    WorkloadName,
+)
 
 NOWHERE = Source("")
 

@@ -83,41 +83,41 @@ def plan(
     locked = read_lock(current[LOCK], LOCK) if LOCK in current else None
     incumbent = locked.blueprint.incumbent() if locked else Incumbent()
     problem = build(intents, inventory, instant, incumbent)
+    draft = _draft(problem, solve, locked.blueprint if locked else None)
+    lock = Lock(
+        {one.id: intent_digest(one.intent) for one in intents},
+        draft.blueprint,
+        incumbent,
+        dict(solver or {}),
+        _scores(problem, draft.decisions),
+    )
+    held = tuple(_held(intents, draft.unplaced))
+    return _compared(replace(draft, lock=lock, held=held), intents, current, locked, overwrite=overwrite)
+
+
+def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
+    """The plan by its decisions, with neither a lock nor a tree yet."""
     solution, kept = _settle(problem, solve)
     final = problem.keeping(kept)
     reasons = Reasons(replace(final, supply=problem.supply), solution, kept)
     decisions = reasons.decisions()
     unplaced = tuple(_unplaced(final, solution, reasons, kept))
-    old = locked.blueprint if locked else None
     blueprint = _blueprint(problem, decisions, unplaced, old)
-    lock = Lock(
-        {one.id: intent_digest(one.intent) for one in intents},
-        blueprint,
-        incumbent,
-        dict(solver or {}),
-        _scores(problem, decisions),
-    )
-    return _compared(
-        Plan(
-            status="changed",
-            value=value_of(problem, solution),
-            solution_status=solution.status,
-            decisions=decisions,
-            unplaced=unplaced,
-            blueprint=blueprint,
-            before=old,
-            lock=lock,
-            tree={},
-            difference=Difference((), (), (), ()),
-            held=tuple(_held(intents, unplaced)),
-            warnings=problem.warnings,
-            problem=final,
-            solution=solution,
-        ),
-        intents,
-        current,
-        locked,
-        overwrite=overwrite,
+    return Plan(
+        status="changed",
+        value=value_of(problem, solution),
+        solution_status=solution.status,
+        decisions=decisions,
+        unplaced=unplaced,
+        blueprint=blueprint,
+        before=old,
+        lock=Lock({}, blueprint),
+        tree={},
+        difference=Difference((), (), (), ()),
+        held=(),
+        warnings=problem.warnings,
+        problem=final,
+        solution=solution,
     )
 
 

@@ -5,6 +5,7 @@ Owns where each input comes from. Owns no judgement of it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ INTENT = "intent"
 MANIFESTS = ("policies", "workloads")
 LARGEST_FILE = 64 * 2**20
 LARGEST_INTENT = 2**20
+ENGINE = "GITOPS_DS_ENGINE"
+"""The environment variable that names where components are solved."""
 
 Files = Mapping[str, bytes]
 
@@ -39,14 +42,15 @@ class Inputs:
 
     def plan(self, *, overwrite: bool = False) -> Plan:
         """The plan for these inputs."""
-        from gitops_ds.solver import SOLVER_VERSION, solve
+        from gitops_ds.engine import engine_from
+        from gitops_ds.solver import SOLVER_VERSION, solver_on
 
         return plan(
             self.intents,
             self.inventory,
             self.current,
             self.instant,
-            solve,
+            solver_on(engine_from(os.environ.get(ENGINE, "local"))),
             solver={"name": SOLVER_VERSION},
             overwrite=overwrite,
         )

@@ -7,7 +7,7 @@ second time, without any of this code.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ class Rows:
     column: Ints
     value: Reals
     label: Callable[[int], str] = field(compare=False)
+    scale: Reals | None = None
+    """What each row was multiplied with, where that is not 1."""
 
     @property
     def count(self) -> int:
@@ -224,7 +226,7 @@ def _scaled(rows: Rows) -> Rows:
     largest = np.ones(rows.count)
     np.maximum.at(largest, rows.row, np.abs(rows.value))
     factor = np.exp2(-np.maximum(np.floor(np.log2(largest)) - 10, 0))
-    return Rows(rows.family, rows.lower, rows.upper, rows.row, rows.column, rows.value * factor[rows.row], rows.label)
+    return replace(rows, value=rows.value * factor[rows.row], scale=factor)
 
 
 def _joined(parts: list[npt.NDArray[np.int64]] | list[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:

@@ -16,7 +16,7 @@ from gitops_ds.solver.master import Master, Pattern
 ROUNDS = 3
 """Pricing rounds between two fixings."""
 WHOLE, NEARLY, SHARE = 0.999, 0.8, 0.1
-"""Patterns taken whole are fixed at once; of those nearly whole at most this share of the open clusters, one at least."""
+"""Patterns taken whole are fixed at once; of those nearly whole this share of the open clusters, or one."""
 NEVER = -(2**60)
 
 

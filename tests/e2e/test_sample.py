@@ -126,12 +126,20 @@ def test_a_second_run_changes_nothing(settled: Fleet) -> None:
 
 
 def test_scores_that_change_no_decision_make_no_commit(settled: Fleet) -> None:
-    """The same shift on both clusters: where clusters differ by a point, moving is a decision."""
+    """The same shift on both clusters: where clusters differ by a point, moving is a decision. One process, 20 runs."""
     state, random_ = settled.state(), random.Random(20)
-    original = settled.file("hub/scores.yaml").read_text()
-    for _ in range(20):
-        settled.write("hub/scores.yaml", _jittered(original, random_))
-        assert settled.reconcile()["status"] == "unchanged"
+    scores = settled.file("hub/scores.yaml").read_text()
+    for i in range(20):
+        shutil.copytree(settled.hub, settled.root / f"hub{i}")
+        (settled.root / f"hub{i}/scores.yaml").write_text(_jittered(scores, random_))
+    code = (
+        "from gitops_ds.cli.main import main\n"
+        "for i in range(20):\n"
+        "    assert main(['reconcile', '--output=json', f'--hub=snapshot:../hub{i}']) == 0"
+    )
+    line = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(line, cwd=settled.top, env=settled.env, capture_output=True, text=True, check=True)
+    assert done.stdout.count('"status": "unchanged"') == 20
     assert settled.state() == state
 
 
