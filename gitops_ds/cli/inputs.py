@@ -24,8 +24,6 @@ INTENT = "intent"
 MANIFESTS = ("policies", "workloads")
 LARGEST_FILE = 64 * 2**20
 LARGEST_INTENT = 2**20
-ENGINE = "GITOPS_DS_ENGINE"
-"""The environment variable that names where components are solved."""
 
 Files = Mapping[str, bytes]
 
@@ -50,7 +48,7 @@ class Inputs:
             self.inventory,
             self.current,
             self.instant,
-            solver_on(engine_from(os.environ.get(ENGINE, "local"))),
+            solver_on(engine_from(os.environ.get("GITOPS_DS_ENGINE", "local"))),
             solver={"name": SOLVER_VERSION},
             overwrite=overwrite,
         )

@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from gitops_ds.intent.dsf_params import DsfParams
 from gitops_ds.intent.load import KINDS
 
+
 class _Schema(GenerateJsonSchema):
     """Writes the defaults of points and durations as people would, so that they are valid values of their fields."""
 

@@ -57,6 +57,8 @@ def _usable(problem: Problem) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 def _part(problem: Problem, clusters: Sequence[int], workloads: Sequence[int]) -> Component:
     configurations = [g for c in clusters for g in problem.configurations_of[c]]
     rows, columns = np.array(workloads, dtype=np.int64), np.array(configurations, dtype=np.int64)
+    # A cluster that git has a workload on is what the workload moves away from, even if nobody may run there now.
+    clusters = sorted({*clusters, *np.nonzero(problem.incumbent[rows].any(axis=0))[0].tolist()})
     cluster = {c: i for i, c in enumerate(clusters)}
     workload = {w: i for i, w in enumerate(workloads)}
     number = {g: i for i, g in enumerate(configurations)}
@@ -93,6 +95,6 @@ def _kept(several: Sequence[tuple[int, ...]], workload: dict[int, int]) -> Itera
 
 
 def _spread(rule: SpreadRule, workload: dict[int, int], cluster: dict[int, int]) -> SpreadRule:
-    """The rule in the part's numbers. A group without a usable cluster stays: its count is 0 and holds the rest down."""
+    """The rule in the part's numbers. A group without a usable cluster stays: its count, 0, holds the rest down."""
     grouped = tuple((value, tuple(cluster[c] for c in members if c in cluster)) for value, members in rule.groups)
     return replace(rule, workload=workload[rule.workload], groups=grouped)

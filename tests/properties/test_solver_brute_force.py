@@ -126,9 +126,7 @@ def assert_ties_are_decided(problem: Problem, pairs: Plan) -> None:
     for part in components(problem):
         every = {plan: worth(part.problem, plan) for plan in plans(part.problem)}
         best = max(every.values())
-        mine = tuple(
-            (part.workloads.index(w), part.configurations.index(g)) for w, g in pairs if w in part.workloads
-        )
+        mine = tuple((part.workloads.index(w), part.configurations.index(g)) for w, g in pairs if w in part.workloads)
         assert every[mine] == best
         if sum(value == best for value in every.values()) == 1:
             assert mine == max(every, key=lambda plan: every[plan])

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gitops_ds.errors import SolveError
@@ -17,7 +18,7 @@ from gitops_ds.problem.matrix import matrix_of
 from gitops_ds.problem.objective import LARGEST_TIE
 from gitops_ds.sample import sample_folder
 from gitops_ds.solution import Solution, Status, check_solution, value_of
-from gitops_ds.solver import SOLVER_VERSION, solve
+from gitops_ds.solver import SOLVER_VERSION, solve, staged
 from tests import builders as make
 from tests.worlds import Entries, world
 
@@ -176,6 +177,22 @@ def test_a_lost_cluster_makes_a_new_place_and_no_move() -> None:
     assert (value.placed, value.cost, value.changes) == (1, 0, 0)
 
 
+def test_a_move_away_from_a_cluster_that_nobody_may_use_costs_as_any_other() -> None:
+    problem = make.problem(
+        make.intent(
+            [{"name": "c1", "policies": ["p1"]}, {"name": "c2"}],
+            ["w1"],
+            preference={"goal": "score-first"},
+            stability={"moveCost": 50},
+        ),
+        *world(),
+        incumbent=make.incumbent({"w1": ["c2"]}),
+    )
+    assert solve(problem).pairs == ()
+    cheaper = replace(problem, move_cost=problem.move_cost // 10)
+    assert value_of(cheaper, solve(cheaper)).cost == 5000
+
+
 def test_together_apart_and_spread() -> None:
     assert plan({"name": "w1", "with": ["w2"]}, {"name": "w2", "pin": "c2"})["w1"] == [("c2", "p2")]
     assert plan({"name": "w1", "with": ["w2"]}, {"name": "w2", "pin": "c9"}) == {}
@@ -223,6 +240,15 @@ def test_a_limit_gives_the_best_plan_so_far_or_an_error_and_never_an_empty_plan(
         assert first.gap >= 0
 
 
+def test_an_empty_plan_at_the_limit_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS may come back with the plan that places nothing, which is always feasible and says nothing."""
+    nothing = staged._Run(np.empty(0, dtype=np.int64), Status.LIMIT, 1.0)
+    monkeypatch.setattr(staged, "_ask", lambda *_: nothing)
+    problem = make.problem(make.intent([{"name": "c1", "policies": ["p1"]}], ["w1"]), *world())
+    with pytest.raises(SolveError, match="a limit struck before it had one"):
+        staged.solve_staged(problem)
+
+
 def test_a_gap_is_good_enough_where_the_intent_says_so() -> None:
     problem = replace(hard_problem(), gap=0.5, time_limit=30)
     solution = solve(problem)
@@ -259,6 +285,9 @@ def test_a_tiny_request_does_not_slip_in_under_a_configuration_that_is_not_chose
     ]
     problem = make.problem(make.intent(clusters, entries), *_last_of_each(things))
     assert make.decisions(problem, solve(problem)) == {n: [("c1", "p1")] for n in ("w1", "w2", "w3")}
+    matrix = matrix_of(problem)
+    firm = [name for i in range(len(matrix.row_lower)) if (name := matrix.row_name(i)).startswith("needs")]
+    assert firm == [f"needs_configuration[default/{w},c1,p1]" for w in ("w2", "w3")]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -347,10 +347,10 @@ def test_kubernetes_faults(data: str, said: str) -> None:
     assert said in fault
 
 
-def test_kubernetes_marks_reach_four_parts_down() -> None:
-    text = b"kind: List\nitems:\n- metadata:\n    name: x\n    labels: {a: b}\n"
+def test_kubernetes_marks_reach_six_parts_down() -> None:
+    text = b"kind: List\nitems:\n- metadata:\n    labels: {a: b}\n- spec: {x: {y: {z: {deep: 1}}}}\n"
     marks = read_kubernetes(text, "f.yaml")[0].source.marks
-    assert marks["items", 0, "metadata", "name"] == (4, 5)
-    assert ("items", 0, "metadata", "labels", "a") not in marks
-    source = read_kubernetes(text, "f.yaml")[0].source
-    assert source.at("items", 0, "metadata", "labels", "a") == Place("f.yaml", 5, 5)
+    assert marks["items", 0, "metadata", "labels", "a"] == (4, 14)
+    assert ("items", 1, "spec", "x", "y", "z") in marks
+    assert ("items", 1, "spec", "x", "y", "z", "deep") not in marks
+
