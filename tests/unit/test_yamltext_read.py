@@ -347,10 +347,10 @@ def test_kubernetes_faults(data: str, said: str) -> None:
     assert said in fault
 
 
-def test_kubernetes_marks_reach_six_parts_down() -> None:
-    text = b"kind: List\nitems:\n- metadata:\n    labels: {a: b}\n- spec: {x: {y: {z: {deep: 1}}}}\n"
+def test_kubernetes_marks_reach_the_labels_of_list_items() -> None:
+    text = b"kind: List\nitems:\n- metadata:\n    labels: {a: b}\n- spec: {p: {q: {r: 1}}}\n"
     marks = read_kubernetes(text, "f.yaml")[0].source.marks
     assert marks["items", 0, "metadata", "labels", "a"] == (4, 14)
-    assert ("items", 1, "spec", "x", "y", "z") in marks
-    assert ("items", 1, "spec", "x", "y", "z", "deep") not in marks
+    assert ("items", 1, "spec", "p", "q") in marks
+    assert ("items", 1, "spec", "p", "q", "r") not in marks
 
