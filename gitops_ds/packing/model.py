@@ -4,7 +4,7 @@ Maximise the sum of `value` over chosen pairs less the `fixed` cost of used conf
 most one configuration, what runs under a configuration fits its supply kind by kind, and a workload is chosen at most
 `copies` times, at most once a cluster.
 
-Owns the data, its form for search (`View`), and the count of what a plan is worth. Owns no search.
+Owns the data, how supply is counted, and the count of what a plan is worth. Owns no search.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.integer[Any]]
 
 LEVELS = 512
 """Supplies are counted in at most this many steps a kind; coarser steps keep bounds valid and plans feasible."""
@@ -39,7 +41,7 @@ class Packing:
         copies: W, how often a workload may be chosen, on different clusters.
     """
 
-    value: npt.NDArray[np.integer]
+    value: Whole
     allowed: Bools
     request: Ints
     supply: Ints
@@ -68,7 +70,7 @@ class Packing:
         return np.searchsorted(self.cluster_of, np.arange(self.clusters)).astype(np.int64)
 
     @cached_property
-    def gain(self) -> npt.NDArray[np.integer]:
+    def gain(self) -> Whole:
         """G x W, the value of pairs that are worth choosing and fit alone, else 0."""
         top = int(self.value.max(initial=0))
         kind = np.int16 if top < 2**15 else np.int32 if top < 2**31 else np.int64
@@ -88,22 +90,18 @@ class Packing:
         return np.sort(order[:, :2], axis=1).astype(np.int64)
 
     @cached_property
+    def exact(self) -> bool:
+        """Whether the steps are so fine that no request and no supply is rounded."""
+        step = np.maximum(np.gcd.reduce(self.request, axis=0), 1)[self.kinds]
+        return bool((self.unit == step).all())
+
+    @cached_property
     def unit(self) -> Ints:
         """G x 2, the step in which each of those kinds is counted: exact where it can be."""
         step = np.maximum(np.gcd.reduce(self.request, axis=0), 1)[self.kinds]
         room = np.take_along_axis(self.supply, self.kinds, axis=1)
         found: Ints = np.maximum(step, step * (-(-room // (step * LEVELS))))
         return found
-
-    @cached_property
-    def exact(self) -> bool:
-        """Whether the two scarcest kinds, in their units, are the whole truth."""
-        return self.request.shape[1] <= 2 and not (self.request[:, None, :] % self._all_units[None]).any()
-
-    @cached_property
-    def _all_units(self) -> Ints:
-        units: Ints = np.unique(self.unit[:, : self.request.shape[1]], axis=0)
-        return units
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,19 @@ Owns the weights: each stage outweighs all that the later ones could make up for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 
 import numpy as np
 
 from gitops_ds.packing.model import Packing
 from gitops_ds.problem.columns import Columns, columns_of
 from gitops_ds.problem.families import FAMILIES, capacity, copies, needs_configuration, one_configuration
-from gitops_ds.problem.model import Ints, Problem
-from gitops_ds.problem.objective import NAMES, Stage, stages
+from gitops_ds.problem.model import Ints, Pair, Problem
+from gitops_ds.problem.objective import Stage, main_stages, names_stage
+from gitops_ds.solution import StageResult
 
 LARGEST = 2**45
 """The merged value of a whole plan stays below this: exact in whole numbers and in floating point."""
@@ -23,40 +26,86 @@ _PACKED = (one_configuration, copies, capacity, needs_configuration)
 
 
 @dataclass(frozen=True)
+class Weighted:
+    """A stage in the merged value: counted in `unit`s, `weight` each, with the most that all later ones can add."""
+
+    stage: Stage
+    unit: int
+    weight: int
+    beyond: int
+
+
+@dataclass(frozen=True)
 class Merged:
     """A problem without relations between clusters, as a packing; `main` are its stages without the one for ties."""
 
     columns: Columns
     packing: Packing
-    main: tuple[Stage, ...]
-    ties: Stage | None
+    main: tuple[Weighted, ...]
+
+    @cached_property
+    def ties(self) -> Stage:
+        """The stage that decides ties."""
+        return names_stage(self.columns)
+
+    @cached_property
+    def _keys(self) -> Ints:
+        """One ascending number a z column."""
+        keys: Ints = self.columns.z_workload * len(self.columns.y_of) + self.columns.z_configuration
+        return keys
+
+    def results(self, pairs: Iterable[Pair], bound: int) -> Iterator[StageResult]:
+        """Values of the main stages of a plan, and what a proven bound on its merged value says of each.
+
+        As long as a stage meets its bound, the next one is bounded by what is left of the merged bound.
+        """
+        chosen = list(pairs)
+        left: int | None = bound
+        for one in self.main:
+            value = self.value(one.stage, chosen)
+            if left is None:
+                yield StageResult(one.stage.name, value, inf)
+                continue
+            most = max((left + one.beyond) // one.weight * one.unit, value)
+            yield StageResult(one.stage.name, value, float(most))
+            left = left - one.weight * (value // one.unit) if most == value else None
+
+    def value(self, stage: Stage, pairs: Sequence[Pair]) -> int:
+        """A stage's value of a plan."""
+        columns = self.columns
+        keys = np.array([w * len(columns.y_of) + g for w, g in pairs], dtype=np.int64)
+        z = columns.first_z + np.searchsorted(self._keys, keys)
+        y = columns.y_of[sorted({p.configuration for p in pairs})]
+        return int(stage.coefficient[z].sum()) + int(stage.coefficient[y].sum())
 
 
 def merged(problem: Problem) -> Merged | None:
     """`problem` as a packing; None where it has rows that a packing cannot state, or its sums would be too large."""
     columns = columns_of(problem)
-    if any(family(columns).count for family in FAMILIES if family not in _PACKED):
+    if problem.differs or any(family(columns).count for family in FAMILIES if family not in _PACKED):
         return None
-    every = stages(columns)
-    main = tuple(s for s in every if s.name != NAMES)
-    total = _weighted(columns, main)
-    if total is None:
+    main = _weighted(columns, main_stages(columns))
+    if main is None:
         return None
+    total = sum((w.weight * (w.stage.coefficient // w.unit) for w in main), np.zeros(columns.count, dtype=np.int64))
     shape = problem.state.shape
     value = np.zeros(shape, dtype=np.int64)
     value[columns.z_workload, columns.z_configuration] = total[columns.first_z : columns.first_t]
     fixed = np.zeros(shape[1], dtype=np.int64)
     fixed[columns.y] = -total[: columns.first_z]
+    request, supply = problem.request, problem.supply
+    if not problem.kinds:
+        request, supply = np.zeros((shape[0], 1), dtype=np.int64), np.zeros((shape[1], 1), dtype=np.int64)
     packing = Packing(
         value=value,
         allowed=problem.eligible,
-        request=problem.request,
-        supply=problem.supply,
+        request=request,
+        supply=supply,
         cluster_of=problem.cluster_of,
         fixed=fixed,
         copies=np.array([d.copies for d in problem.demands], dtype=np.int64),
     )
-    return Merged(columns, packing, main, next((s for s in every if s.name == NAMES), None))
+    return Merged(columns, packing, main)
 
 
 def reach(columns: Columns, coefficient: Ints) -> int:
@@ -72,12 +121,14 @@ def reach(columns: Columns, coefficient: Ints) -> int:
     return int(largest_z @ wanted) + int(largest_y.sum())
 
 
-def _weighted(columns: Columns, main: Sequence[Stage]) -> Ints | None:
-    total: Ints = np.zeros(columns.count, dtype=np.int64)
+def _weighted(columns: Columns, main: Sequence[Stage]) -> tuple[Weighted, ...] | None:
+    """The weights of the stages; None where their sum would not be exact."""
+    found: list[Weighted] = []
+    beyond = 0
     for stage in reversed(main):
-        beyond = reach(columns, total)
-        steps = stage.coefficient // int(np.gcd.reduce(stage.coefficient))
-        if (2 * beyond + 1) * reach(columns, steps) + beyond >= LARGEST:
+        unit = int(np.gcd.reduce(stage.coefficient))
+        found.append(Weighted(stage, unit, 2 * beyond + 1, beyond))
+        beyond += found[-1].weight * reach(columns, stage.coefficient // unit)
+        if beyond >= LARGEST:
             return None
-        total = total + (2 * beyond + 1) * steps
-    return total
+    return tuple(reversed(found))

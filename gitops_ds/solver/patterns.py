@@ -24,7 +24,6 @@ from gitops_ds.packing.listing import patterns_within
 from gitops_ds.packing.model import Ints, Packing
 from gitops_ds.packing.table import Tables, tables_of
 from gitops_ds.problem.model import Pair, Problem
-from gitops_ds.problem.objective import Stage
 from gitops_ds.solution import Solution, StageResult, Status
 from gitops_ds.solver.dive import dive
 from gitops_ds.solver.master import Master, Pattern
@@ -109,8 +108,6 @@ class PatternSearch:
     def tied(self, bound: Bound, best: Sequence[Pattern]) -> list[Pattern] | None:
         """Among all plans as good as `best`, the one that the rule for ties names; None where that is out of reach."""
         packing, columns, ties = self.packing, self.found.columns, self.found.ties
-        if ties is None:
-            return list(best)
         value = worth_of(packing, best)
         listed = self.listed(bound, value)
         if listed is None:
@@ -193,15 +190,6 @@ def worth_of(packing: Packing, patterns: Sequence[Pattern]) -> int:
 
 def _solution(found: Merged, patterns: Sequence[Pattern]) -> Solution:
     pairs = tuple(sorted(Pair(w, g) for g, several in patterns for w in several))
-    every = (*found.main, *((found.ties,) if found.ties else ()))
-    results = tuple(_result(found, stage, pairs, patterns) for stage in every)
-    return Solution(pairs, Status.OPTIMAL, results)
-
-
-def _result(found: Merged, stage: Stage, pairs: Sequence[Pair], patterns: Sequence[Pattern]) -> StageResult:
-    columns = found.columns
-    weight = np.zeros(found.packing.value.shape, dtype=np.int64)
-    weight[columns.z_workload, columns.z_configuration] = stage.coefficient[columns.first_z : columns.first_t]
-    value = sum(int(weight[w, g]) for w, g in pairs)
-    value += sum(int(stage.coefficient[columns.y_of[p.configuration]]) for p in patterns)
-    return StageResult(stage.name, value, float(value))
+    every = (*(w.stage for w in found.main), found.ties)
+    values = ((stage.name, found.value(stage, pairs)) for stage in every)
+    return Solution(pairs, Status.OPTIMAL, tuple(StageResult(name, value, float(value)) for name, value in values))

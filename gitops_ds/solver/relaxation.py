@@ -86,7 +86,7 @@ def _slack_columns(matrix: Matrix, workload: int) -> Iterator[tuple[int, float, 
     mine = columns.z_configuration[columns.z_workload == workload].tolist()
     for g in mine:
         for k in range(len(problem.kinds)):
-            need = int(problem.request[workload, k])
+            need = int(problem.need(workload, g)[k])
             row = int(columns.y_of[g]) * len(problem.kinds) + k
             if need:
                 yield first + row, float(family.scale[row]), need, (g, k)
