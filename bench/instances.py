@@ -7,6 +7,7 @@ kinds of workloads on few kinds of clusters, so that many plans are equal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,7 +36,10 @@ LOADS = {"tight": 0.55, "loose": 1.6}
 
 @dataclass(frozen=True)
 class Instance:
-    """Plain arrays: W workloads, G configurations of C clusters, K kinds; `allowed` says where there is a score."""
+    """Plain arrays: W workloads, G configurations of C clusters, K kinds; `allowed` says where there is a score.
+
+    `request` is W x K, or W x G x K where it differs by configuration; `all_placed` asks for a place for everybody.
+    """
 
     name: str
     request: Ints
@@ -43,6 +47,15 @@ class Instance:
     score: Ints
     allowed: npt.NDArray[np.bool_]
     cluster_of: Ints
+    all_placed: bool = False
+
+    @property
+    def needs(self) -> Ints:
+        """W x G x K (a view where requests do not differ)."""
+        if self.request.ndim > 2:
+            return self.request
+        shape = (*self.score.shape, self.request.shape[1])
+        return np.broadcast_to(self.request[:, None, :], shape)
 
     @property
     def clusters(self) -> int:
@@ -81,12 +94,45 @@ def placement(workloads: int, clusters: int, policies: int, family: str = "tight
     )
 
 
+def assignment(agents: int, jobs: int, kind: str, seed: int = 0) -> Instance:
+    """A generalised assignment problem of type D or E by the published recipe; scores are costs, negated.
+
+    D: a = U[1,100], c = 111 - a + U[-10,10], b = 0.8 sum a / agents.
+    E: a = 1 - 10 ln U, c = 1000/a - 10 U, rounded; b as for D.
+    """
+    random = np.random.default_rng(seed)
+    shape = (jobs, agents)
+    if kind == "D":
+        size = random.integers(1, 101, shape)
+        cost = 111 - size + random.integers(-10, 11, shape)
+    else:
+        size = np.rint(1 - 10 * np.log(random.uniform(1e-9, 1, shape))).astype(np.int64)
+        cost = np.rint(1000 / size - 10 * random.uniform(0, 1, shape)).astype(np.int64)
+    room = (0.8 * size.sum(axis=0) / agents).astype(np.int64)
+    return Instance(
+        f"gap {kind} {agents}x{jobs} {seed}",
+        size[:, :, None].astype(np.int64),
+        room[:, None],
+        -cost.astype(np.int64),
+        np.ones(shape, dtype=np.bool_),
+        np.arange(agents),
+        all_placed=True,
+    )
+
+
+def from_words(words: Sequence[str]) -> Instance:
+    """`WORKLOADS CLUSTERS POLICIES FAMILY SEED` or `gap AGENTS JOBS KIND SEED`."""
+    if words[0] == "gap":
+        return assignment(int(words[1]), int(words[2]), words[3], int(words[4]))
+    return placement(int(words[0]), int(words[1]), int(words[2]), words[3], int(words[4]))
+
+
 def as_problem(instance: Instance, goal: str = "score-first", time_limit: float = 60.0) -> Problem:
     """The instance as the product's own problem."""
     namespace = Namespace("bench")
     width = len(str(max(instance.score.shape)))
     clusters = tuple(ClusterName(f"c{c:0{width}}") for c in range(instance.clusters))
-    kinds = tuple(ResourceKind(f"k{k}") for k in range(instance.request.shape[1]))
+    kinds = tuple(ResourceKind(f"k{k}") for k in range(instance.request.shape[-1]))
     owner = IntentId(namespace, IntentName("bench"))
     demands = tuple(
         Demand(
@@ -94,7 +140,7 @@ def as_problem(instance: Instance, goal: str = "score-first", time_limit: float 
             owner,
             f"w{w}",
             PlacementName(f"w{w}"),
-            {kind: Fraction(int(instance.request[w, k])) for k, kind in enumerate(kinds)},
+            {kind: Fraction(int(instance.request[w, ..., k].flat[0])) for k, kind in enumerate(kinds)},
         )
         for w in range(len(instance.request))
     )
@@ -109,7 +155,7 @@ def as_problem(instance: Instance, goal: str = "score-first", time_limit: float 
     )
     fits = np.ones(instance.score.shape, dtype=np.bool_)
     for k in range(len(kinds)):
-        fits &= instance.request[:, k][:, None] <= instance.supply[:, k][None, :]
+        fits &= instance.needs[:, :, k] <= instance.supply[:, k][None, :]
     state = np.full(instance.score.shape, State.ELIGIBLE, dtype=np.uint8)
     state[~fits] = State.CAPACITY
     state[~instance.allowed] = State.NO_SCORE
@@ -124,6 +170,7 @@ def as_problem(instance: Instance, goal: str = "score-first", time_limit: float 
         score=instance.score * 1000,
         state=state,
         request=instance.request,
+        variant=np.arange(len(configurations) if instance.request.ndim > 2 else 0, dtype=np.int64),
         supply=instance.supply,
         incumbent=np.zeros((len(demands), len(clusters)), dtype=np.bool_),
         configured=np.full(len(clusters), -1, dtype=np.int64),

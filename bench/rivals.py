@@ -42,8 +42,8 @@ def cbc(instance: Instance, seconds: float) -> dict[str, Any]:
             if not instance.allowed[a, g]:
                 z[a][g].upBound = 0
     for g in range(configurations):
-        for k in range(instance.request.shape[1]):
-            need = instance.request[:, k].tolist()
+        for k in range(instance.needs.shape[2]):
+            need = instance.needs[:, g, k].tolist()
             model += pulp.lpSum(need[a] * z[a][g] for a in range(workloads)) <= int(instance.supply[g, k]) * y[g]
     model.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, threads=1))
     proved = model.status == pulp.LpStatusOptimal and model.sol_status == pulp.LpSolutionOptimal
@@ -61,8 +61,9 @@ def cpsat(instance: Instance, seconds: float) -> dict[str, Any]:
     y = [model.new_bool_var(f"y{g}") for g in range(len(cluster_of))]
     for c in range(instance.clusters):
         model.add_at_most_one(y[g] for g, at in enumerate(cluster_of) if at == c)
-    fits = instance.allowed & (instance.request[:, None, :] <= instance.supply[None, :, :]).all(axis=2)
-    fits &= instance.score > 0
+    fits = instance.allowed & (instance.needs <= instance.supply[None, :, :]).all(axis=2)
+    if not instance.all_placed:
+        fits &= instance.score > 0
     z = {(int(a), int(g)): model.new_bool_var(f"z{a}_{g}") for a, g in zip(*np.nonzero(fits), strict=True)}
     by_workload: dict[int, list[Any]] = {}
     by_configuration: dict[int, list[tuple[int, Any]]] = {}
@@ -70,10 +71,13 @@ def cpsat(instance: Instance, seconds: float) -> dict[str, Any]:
         by_workload.setdefault(a, []).append(one)
         by_configuration.setdefault(g, []).append((a, one))
     for several in by_workload.values():
-        model.add_at_most_one(several)
+        if instance.all_placed:
+            model.add_exactly_one(several)
+        else:
+            model.add_at_most_one(several)
     for g, pairs in by_configuration.items():
-        for k in range(instance.request.shape[1]):
-            used = sum(int(instance.request[a, k]) * one for a, one in pairs)
+        for k in range(instance.needs.shape[2]):
+            used = sum(int(instance.needs[a, g, k]) * one for a, one in pairs)
             model.add(used <= int(instance.supply[g, k]) * y[g])
     model.maximize(sum(int(instance.score[a, g]) * one for (a, g), one in z.items()))
     solver = cp_model.CpSolver()

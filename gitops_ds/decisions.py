@@ -13,7 +13,7 @@ from fractions import Fraction
 from gitops_ds.ids import ClusterName, Device, IntentId, PolicyId, ResourceKind, WorkloadId
 from gitops_ds.problem.model import POINT, Problem, State
 from gitops_ds.quantity import format_quantity
-from gitops_ds.solution import Solution
+from gitops_ds.solution import Solution, excess
 
 MOST_ALTERNATIVES = 24
 """How many alternatives of one workload are kept; where there are more, the ones with the best scores."""
@@ -24,7 +24,7 @@ class Alternative:
     """A configuration that a workload did not get: the score it has there (None without one) and the first reason.
 
     `code` is one word for machines: no-score, stale, taint, selector, capacity, configuration, apart, together,
-    spread, kept, worse, equal.
+    spread, copies, moves, kept, worse, equal.
     """
 
     cluster: ClusterName
@@ -66,6 +66,9 @@ class Unplaced:
     alternatives: tuple[Alternative, ...] = field(default=(), compare=False)
 
 
+_BETTER_WITHOUT = "the plan is better without it"
+
+
 class Reasons:
     """The reasons of one plan.
 
@@ -94,7 +97,7 @@ class Reasons:
     def unplaced(self, workload: int, kept: tuple[ClusterName, ...]) -> Unplaced:
         """What is said of a workload that has fewer copies than it wants."""
         demand = self._problem.demands[workload]
-        missing = demand.copies - len(self._pairs.get(workload, ()))
+        missing = demand.wanted - len(self._pairs.get(workload, ()))
         against = tuple(self._alternatives(workload))
         least = self._least_short(workload)
         nearest = [self._problem.configurations[least[0]]] if least else []
@@ -167,13 +170,47 @@ class Reasons:
         return self._worse(w, g)
 
     def _worse(self, w: int, g: int) -> tuple[str, str]:
+        demand = self._problem.demands[w]
         mine = self._pairs.get(w, [])
         if not mine:
-            return "worse", "the plan is better without it"
+            few = demand.min_copies or 1
+            return ("copies", f"fewer than {few} copies would have a place") if few > 1 else ("worse", _BETTER_WITHOUT)
         loss = min(self._net(w, h) for h in mine) - self._net(w, g)
         if loss > 0:
             return "worse", f"worse by {format_points(loss)}"
+        uneven = self._less_even(w, g)
+        if loss == 0 and uneven:
+            return "spread", f"its copies would be less even over {uneven}"
+        if self._is_one_move_too_many(w, g):
+            return "moves", "maxMoves lets no more copies move"
         return ("equal", "equal: names decide") if loss == 0 else ("worse", "worse in total")
+
+    def _less_even(self, w: int, g: int) -> str:
+        """The key of a soft rule that a copy here, in place of any of the workload's own, breaks more; "" for none."""
+        problem = self._problem
+        now = [problem.configurations[h].cluster for h in self._pairs[w]]
+        moved = [[problem.configurations[g].cluster, *now[:i], *now[i + 1 :]] for i in range(len(now))]
+        for rule in problem.spreads:
+            if rule.workload == w and not rule.hard:
+                least = min(excess(problem, rule, set(one)) for one in moved)
+                if least > excess(problem, rule, set(now)):
+                    return rule.key
+        return ""
+
+    def _is_one_move_too_many(self, w: int, g: int) -> bool:
+        problem = self._problem
+        if not problem.running[w] or problem.incumbent[w, problem.cluster_of[g]]:
+            return False
+        for limit in problem.move_limits:
+            if w in limit.workloads:
+                made = (
+                    not problem.incumbent[v, problem.cluster_of[h]]
+                    for v in limit.workloads
+                    for h in self._pairs.get(v, ())
+                    if problem.running[v]
+                )
+                return sum(made) >= problem.may_move(limit)
+        return False
 
     def _net(self, w: int, g: int) -> int:
         """The pair's score less what changing to it costs."""
@@ -189,7 +226,7 @@ class Reasons:
         """What the configuration lacks for the workload even when nothing else runs there; empty if nothing."""
         problem = self._problem
         for k, kind in enumerate(problem.kinds):
-            need, have = int(problem.request[w, k]), int(problem.supply[g, k])
+            need, have = int(problem.need(w, g)[k]), int(problem.supply[g, k])
             if need > have:
                 lacking = format_quantity(problem.amount(k, need - have))
                 asked, there = (format_quantity(problem.amount(k, n)) for n in (need, have))
@@ -200,7 +237,7 @@ class Reasons:
         """What the configuration lacks for the workload beside what runs there in the plan; empty if nothing."""
         problem = self._problem
         for k, kind in enumerate(problem.kinds):
-            lacking = int(problem.request[w, k]) - self._left(w, g, k)
+            lacking = int(problem.need(w, g)[k]) - self._left(w, g, k)
             if lacking > 0:
                 amount = format_quantity(problem.amount(k, lacking))
                 return f"{kind} short by {amount}{self._for_whom(g, w, 'taken by')}"
@@ -208,7 +245,7 @@ class Reasons:
 
     def _left(self, w: int, g: int, k: int) -> int:
         """What the others leave of a kind. One that is kept may need more by now than there is: no less than 0."""
-        others = sum(int(self._problem.request[v, k]) for v in self._on.get(g, ()) if v != w)
+        others = sum(int(self._problem.need(v, g)[k]) for v in self._on.get(g, ()) if v != w)
         return max(int(self._problem.supply[g, k]) - others, 0)
 
     def _for_whom(self, g: int | None, w: int, word: str = "for") -> str:
@@ -226,7 +263,7 @@ class Reasons:
             alone = bool(self._too_big(w, g))
             short, weight = {}, Fraction(0)
             for k, kind in enumerate(problem.kinds):
-                have, need = int(problem.supply[g, k]) if alone else self._left(w, g, k), int(problem.request[w, k])
+                have, need = int(problem.supply[g, k]) if alone else self._left(w, g, k), int(problem.need(w, g)[k])
                 if need > have:
                     short[kind] = problem.amount(k, need - have)
                     weight += Fraction(need - have, need)
@@ -251,7 +288,7 @@ _PLAIN_FIRST = ("capacity", "configuration", "apart", "together", "spread", "tai
 
 def _main_reason(against: Sequence[Alternative]) -> str:
     """One line for a workload without a place: the reason that is nearest to a place, and where it holds."""
-    for code in (*_PLAIN_FIRST, "kept", "worse", "equal"):
+    for code in (*_PLAIN_FIRST, "copies", "moves", "kept", "worse", "equal"):
         for one in against:
             if one.code == code:
                 return f"{_spot(one)}: {one.reason}"
@@ -264,7 +301,9 @@ def _spot(one: Alternative) -> str:
 
 def _why(score: int, against: Sequence[Alternative]) -> str:
     """Why the chosen pair: how it stands to the best of those that the data would have allowed."""
-    open_ = [a for a in against if a.score is not None and a.code in ("worse", "equal", "configuration", "capacity")]
+    open_ = [
+        a for a in against if a.score is not None and a.code in ("worse", "equal", "configuration", "capacity", "moves")
+    ]
     fitting = [a for a in open_ if not a.reason.endswith("supplied")]
     if not fitting:
         return f"score {format_points(score)}; nothing else is possible"

@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from gitops_ds.blueprint import Blueprint, ConfiguredBy, PlacedOn, Spot
-from gitops_ds.decisions import Decision, Reasons, Unplaced, points
-from gitops_ds.errors import Fault, Place, RepositoryError
+from gitops_ds.decisions import Decision, Reasons, Unplaced, format_points, points
+from gitops_ds.errors import Fault, Place, RepositoryError, SolveError
 from gitops_ds.ids import ClusterName, IntentId, PolicyId
 from gitops_ds.intent.load import LoadedIntent, intent_digest
 from gitops_ds.inventory import Inventory
 from gitops_ds.lock import Lock, read_lock, write_lock
 from gitops_ds.manifests import render
-from gitops_ds.problem import Incumbent, Problem, State, build
+from gitops_ds.problem import POINT, Incumbent, Pair, Problem, State, build
 from gitops_ds.solution import Solution, Status, Value, value_of
 from gitops_ds.tree import INVENTORY, LOCK, Difference, Tree, compare, lay_out
 
@@ -81,7 +81,7 @@ def plan(
         GitopsDsError: the intents are wrong for this inventory, nothing could be solved, or git's lock is unreadable.
     """
     locked = read_lock(current[LOCK], LOCK) if LOCK in current else None
-    incumbent = locked.blueprint.incumbent() if locked else Incumbent()
+    incumbent = replace(locked.blueprint.incumbent(), known=_known(locked)) if locked else Incumbent()
     problem = build(intents, inventory, instant, incumbent)
     draft = _draft(problem, solve, locked.blueprint if locked else None)
     lock = Lock(
@@ -98,6 +98,7 @@ def plan(
 def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
     """The plan by its decisions, with neither a lock nor a tree yet."""
     solution, kept = _settle(problem, solve)
+    solution, stayed = _worth_it(problem, solution, kept, solve)
     final = problem.keeping(kept)
     reasons = Reasons(replace(final, supply=problem.supply), solution, kept)
     decisions = reasons.decisions()
@@ -115,7 +116,7 @@ def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
         tree={},
         difference=Difference((), (), (), ()),
         held=(),
-        warnings=problem.warnings,
+        warnings=(*problem.warnings, *stayed),
         problem=final,
         solution=solution,
     )
@@ -165,8 +166,60 @@ def _losing(problem: Problem, solution: Solution) -> Iterator[tuple[int, tuple[i
     for pair in solution.pairs:
         placed[pair.workload] += 1
     for w, demand in enumerate(problem.demands):
-        if placed[w] < min(len(demand.incumbents), demand.copies):
+        if placed[w] < min(len(demand.incumbents), demand.wanted):
             yield w, tuple(_running(problem, demand.incumbents))
+
+
+def _worth_it(
+    problem: Problem, solution: Solution, kept: Mapping[int, tuple[int, ...]], solve: Solve
+) -> tuple[Solution, tuple[str, ...]]:
+    """The solution, or the best one in which all stay that may, where changing more than that gains too little.
+
+    Too little is less than the largest `minimumGain` of the intents, and nothing at all where a limit struck before the
+    new plan was proved best. A plan that leaves somebody out, whom the new one would place, is not stayed with.
+    """
+    left = problem.keeping(kept)
+    least = max(int(one.intent.spec.stability.minimumGain * POINT) for one in problem.intents.values())
+    needed = max(least, int(solution.status is Status.LIMIT))
+    stay = tuple(_staying(left))
+    if not needed or set(stay) <= set(solution.pairs):
+        return solution, ()
+    try:
+        same = solve(replace(left, required=(*left.required, *stay)))
+    except SolveError:
+        return solution, ()
+    gain = _net(left, solution) - _net(left, same)
+    loses = any(w not in kept for w, _ in _losing(left, same)) or _placed(left, same) < _placed(left, solution)
+    if loses or gain >= needed or not set(stay) <= set(same.pairs):
+        return solution, ()
+    why = f"and minimumGain is {format_points(least)}" if least else "and a limit struck before that was proved best"
+    return same, (f"what git has stays as it is: to change that too would gain {format_points(gain)}, {why}",)
+
+
+def _staying(problem: Problem) -> Iterator[Pair]:
+    """Every pair that git has and that may stay, of the workloads that are wanted as often as they run."""
+    for w, demand in enumerate(problem.demands):
+        here = [Pair(w, g) for g in _running(problem, demand.incumbents) if problem.eligible[w, g]]
+        if len(here) <= demand.copies:
+            yield from here
+
+
+def _net(problem: Problem, solution: Solution) -> int:
+    value = value_of(problem, solution)
+    return value.score - value.cost
+
+
+def _placed(problem: Problem, solution: Solution) -> tuple[int, ...]:
+    """Placed copies, by priority from the highest down."""
+    levels = sorted({d.priority for d in problem.demands}, reverse=True)
+    found = [problem.demands[w].priority for w, _ in solution.pairs]
+    return tuple(found.count(level) for level in levels)
+
+
+def _known(locked: Lock) -> frozenset[ClusterName]:
+    """The clusters whose scores the lock holds."""
+    several = (labels for labels in locked.scores.values() if isinstance(labels, Mapping))
+    return frozenset(ClusterName(str(label).partition("/")[0]) for labels in several for label in labels)
 
 
 def _running(problem: Problem, clusters: Sequence[ClusterName]) -> Iterator[int]:
@@ -189,7 +242,7 @@ def _unplaced(
     for pair in solution.pairs:
         placed[pair.workload] += 1
     for w, demand in enumerate(problem.demands):
-        if placed[w] < demand.copies:
+        if placed[w] < demand.wanted:
             yield reasons.unplaced(w, demand.incumbents if w in kept else ())
 
 
@@ -225,13 +278,14 @@ def _blueprint(
 def _configurations(problem: Problem, placements: Sequence[PlacedOn], old: Blueprint | None) -> Iterator[ConfiguredBy]:
     """The policy of each cluster: the one that its workloads run under, else the one that git holds.
 
-    A cluster that no intent has any more keeps its policy as long as a workload is kept there.
+    A cluster that the hub has no more keeps its policy as long as an intent names it; one that no intent has any more,
+    as long as a workload is kept there.
     """
     chosen: dict[ClusterName, PolicyId] = {}
     for placed in placements:
         chosen |= {s.cluster: s.policy for s in placed.spots if s.policy is not None}
     now = {c.cluster: c for c in old.configurations} if old else {}
-    for cluster in sorted({*problem.clusters, *chosen}):
+    for cluster in sorted({*problem.clusters, *problem.lost, *chosen}):
         before = now.get(cluster)
         policy = chosen.get(cluster) or (before.policy if before else None)
         owner = policy and _owner(problem, cluster, policy, before)

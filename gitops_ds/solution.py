@@ -7,11 +7,11 @@ once more, in plain Python on the problem's sets: no matrix, no tolerance, nothi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitops_ds.problem.model import Pair, Problem, State
+from gitops_ds.problem.model import Pair, Problem, SpreadRule, State
 
 
 class Status(StrEnum):
@@ -21,6 +21,8 @@ class Status(StrEnum):
     """Proved: no plan is better by the written order of objectives."""
     WITHIN_GAP = "within-gap"
     """Good enough by the intent's own gap."""
+    SEARCHED = "searched"
+    """A fixed search ended without proof: the same input gives the same plan, within the proven gap."""
     LIMIT = "limit"
     """The best plan that was found before a limit struck."""
 
@@ -92,11 +94,7 @@ def check_solution(problem: Problem, solution: Solution) -> tuple[str, ...]:
     strange = [p for p in solution.pairs if p.workload not in workloads or p.configuration not in configurations]
     if strange:
         return tuple(f"pair {w},{g} names nothing" for w, g in strange)
-    return tuple(
-        line
-        for rule in (_pairs_are_valid, _one_configuration, _copies, _capacity, _together, _apart, _spread, _required)
-        for line in rule(problem, solution.pairs)
-    )
+    return tuple(line for rule in _RULES for line in rule(problem, solution.pairs))
 
 
 def _pairs_are_valid(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
@@ -121,8 +119,11 @@ def _copies(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
     for w, g in pairs:
         places.setdefault(w, []).append(problem.configurations[g].cluster)
     for w, clusters in sorted(places.items()):
-        if len(clusters) > problem.demands[w].copies:
-            yield f"{_who(problem, w)} has {len(clusters)} copies, wanted {problem.demands[w].copies}"
+        demand = problem.demands[w]
+        if len(clusters) > demand.copies:
+            yield f"{_who(problem, w)} has {len(clusters)} copies, wanted {demand.copies}"
+        if demand.min_copies is not None and len(clusters) < demand.min_copies:
+            yield f"{_who(problem, w)} has {len(clusters)} copies, wanted at least {demand.min_copies} or none"
         if len(set(clusters)) < len(clusters):
             yield f"{_who(problem, w)} has two copies on one cluster"
 
@@ -131,7 +132,7 @@ def _capacity(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
     used: Counter[tuple[int, int]] = Counter()
     for w, g in pairs:
         for k in range(len(problem.kinds)):
-            used[g, k] += int(problem.request[w, k])
+            used[g, k] += int(problem.request[(w, problem.variant[g], k) if problem.differs else (w, k)])
     for (g, k), amount in sorted(used.items()):
         supply = int(problem.supply[g, k])
         if amount > supply:
@@ -169,10 +170,52 @@ def _spread(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
             yield f"{_who(problem, rule.workload)} is uneven over {rule.key}: {counts}"
 
 
+def _few_moves(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
+    for limit in problem.move_limits:
+        made = sum(w in limit.workloads for w in _moves(problem, pairs))
+        forced = new = 0
+        for w in limit.workloads:
+            demand = problem.demands[w]
+            before = set(demand.incumbents)
+            open_here = {
+                c.cluster for g, c in enumerate(problem.configurations) if problem.state[w, g] == State.ELIGIBLE
+            }
+            if open_here and before & set(problem.clusters):
+                forced += max(min(len(before), demand.copies) - len(before & open_here), 0)
+                new += max(demand.copies - len(before), 0)
+        allowed = max(limit.most, forced) + new
+        if made > allowed:
+            owner = problem.demands[limit.workloads[0]].intent
+            yield f"{made} copies of {owner} move, and {allowed} may"
+
+
 def _required(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in problem.required:
         if pair not in pairs:
             yield f"{_who(problem, pair.workload)} is not on {_where(problem, pair.configuration)}, where it must be"
+
+
+_RULES = (
+    _pairs_are_valid,
+    _one_configuration,
+    _copies,
+    _capacity,
+    _together,
+    _apart,
+    _spread,
+    _few_moves,
+    _required,
+)
+
+
+def excess(problem: Problem, rule: SpreadRule, clusters: Collection[str]) -> int:
+    """By how much a plan with the rule's workload on these clusters breaks a spread rule: 0 where it keeps it.
+
+    That is what two groups differ by beyond the skew, and each copy on a cluster that is in no group.
+    """
+    counts = [sum(problem.clusters[c] in clusters for c in members) for _, members in rule.groups]
+    uneven = max(counts, default=0) - min(counts, default=0) - rule.max_skew
+    return max(uneven, 0) + len(clusters) - sum(counts)
 
 
 def _who(problem: Problem, workload: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gitops_ds.errors import SolveError
 from gitops_ds.ids import ClusterName, PolicyId
 from gitops_ds.problem.model import Pair, Problem, State
 from gitops_ds.quantity import format_quantity
@@ -39,7 +40,11 @@ class Loss:
 def loss(problem: Problem, solution: Solution, pair: Pair, solve: Solve) -> Loss:
     """What `solution` loses if `pair` must be in it (in place of one of the workload's own pairs)."""
     where = problem.configurations[pair.configuration]
-    forced = solve(problem.requiring(pair))
+    try:
+        forced = solve(problem.requiring(pair))
+    except SolveError:
+        # That is how a solver says that there is no plan with the pair.
+        return Loss(where.cluster, where.policy, possible=False)
     if pair not in forced.pairs:
         return Loss(where.cluster, where.policy, possible=False)
     before, after = value_of(problem, solution), value_of(problem, forced)
@@ -120,7 +125,7 @@ def _permissions(problem: Problem, workload: int) -> Sequence[tuple[int, str]]:
     found = []
     for g, where in enumerate(problem.configurations):
         cause = _CAUSES.get(State(int(problem.state[workload, g])))
-        fits = all(problem.request[workload, k] <= problem.supply[g, k] for k in range(len(problem.kinds)))
+        fits = bool((problem.need(workload, g) <= problem.supply[g]).all())
         if cause is not None and fits:
             device = f" as {where.device}" if where.device else ""
             policy = where.policy.name if where.policy else "as it is"

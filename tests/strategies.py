@@ -113,7 +113,13 @@ def _workload(draw: st.DrawFn, name: str, clusters: Sequence[str], copies: int) 
         case "allow" | "avoid" as word:
             found[word] = draw(some)
     if copies > 1 and draw(st.sampled_from((True, False, False))):
-        found["spread"] = [{"key": "region", "maxSkew": draw(st.integers(1, 2))}]
+        mode = draw(st.sampled_from(("hard", "soft")))
+        found["spread"] = [{"key": "region", "maxSkew": draw(st.integers(1, 2)), "mode": mode}]
+    if copies > 1 and draw(st.sampled_from((True, False, False))):
+        found["minCopies"] = draw(st.integers(1, copies))
+    if draw(st.sampled_from((True, False, False, False))):
+        device = draw(st.sampled_from(("d0", "d1")))
+        found["requestsOn"] = {device: draw(st.sampled_from(({"gpu": 2}, {"gpu": 0}, {"cpu": 1}, {"gpu": 4})))}
     if draw(st.booleans()):
         found["tolerations"] = [{"key": "odd", "operator": "Exists"}]
     return found
@@ -154,6 +160,7 @@ def _stabilities(draw: st.DrawFn) -> Fields:
     return {
         "moveCost": draw(st.sampled_from((0, 0, 5, 12.5))),
         "reconfigureCost": draw(st.sampled_from((0, 0, 10, 30))),
+        **draw(st.sampled_from(({}, {}, {"maxMoves": 0}, {"maxMoves": 1}))),
     }
 
 

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 from gitops_ds.errors import Fault, InputError, Path, Place, Source, raise_faults
 from gitops_ds.ids import IntentId, IntentName, Namespace, WorkloadId, WorkloadName
 from gitops_ds.intent.base import API_VERSION
+from gitops_ds.intent.dimension import dimension_checks
 from gitops_ds.intent.dsf_params import DsfParams, form_path, looks_like_params, to_intent
 from gitops_ds.intent.placement import PlacementIntent, cross_checks
 from gitops_ds.yamltext import Document, read_strict
@@ -71,6 +72,8 @@ def load_intents(files: Mapping[str, bytes]) -> tuple[LoadedIntent, ...]:
         except InputError as error:
             faults += error.faults
             continue
+        if not documents:
+            faults.append(_nothing(path))
         for document in documents:
             try:
                 found.append(_load(document, path))
@@ -83,6 +86,12 @@ def load_intents(files: Mapping[str, bytes]) -> tuple[LoadedIntent, ...]:
         faults.append(Fault("no intent found in intent/", fix=fix))
     raise_faults(InputError, faults)
     return tuple(found)
+
+
+def _nothing(path: str) -> Fault:
+    """The fault of a file that was emptied: what it said would be taken for no longer wanted."""
+    why = "what an intent placed is removed once no file holds the intent"
+    return Fault("the file holds no intent", Place(path), why, "write the intent, or delete the file if it is to go")
 
 
 def intent_digest(intent: PlacementIntent) -> str:
@@ -112,7 +121,7 @@ def _load(document: Document, path: str) -> LoadedIntent:
         intent = _validated(model, value, source)
         assert isinstance(intent, PlacementIntent)
         loaded = LoadedIntent(intent, source)
-    checks = cross_checks(loaded.intent)
+    checks = (*cross_checks(loaded.intent), *dimension_checks(loaded.intent))
     raise_faults(InputError, [Fault(what, loaded.at(*at), fix=fix) for at, what, fix in checks])
     return loaded
 
@@ -156,7 +165,28 @@ def _unknown_field(loc: Path, model: type[BaseModel], place: Place) -> Fault:
     near = difflib.get_close_matches(str(loc[-1]), sorted(_fields(model, loc[:-1])), n=1)
     if near and near[0] == loc[-1]:
         return Fault(f"{_dotted(loc)} stands here under another spelling too", place, fix="keep one of them")
-    return Fault(f"unknown field {_dotted(loc)}", place, fix=f"did you mean {near[0]}?" if near else "")
+    fix = f"did you mean {near[0]}?" if near else _elsewhere(str(loc[-1]), model)
+    return Fault(f"unknown field {_dotted(loc)}", place, fix=fix)
+
+
+def _elsewhere(name: str, model: type[BaseModel]) -> str:
+    """Where a field of this name belongs, if that is one place."""
+    found = sorted({_dotted(path) if path else "the top of the document" for path in _homes(name, model)})
+    return f"{name} belongs in {found[0]}" if len(found) == 1 else ""
+
+
+def _homes(name: str, model: type[BaseModel]) -> Iterator[Path]:
+    """The paths of the mappings, lists left out, that may hold a field of this name."""
+    schema = model.model_json_schema()
+    defs = schema.get("$defs", {})
+    queue: list[tuple[Path, Any]] = [((), schema)]
+    for path, here in queue:  # grows on the way; no kind holds itself, so it ends
+        fields = _deref(here, defs).get("properties", {})
+        if name in fields:
+            yield path
+        for key, inner in fields.items():
+            below = _deref(inner, defs)
+            queue.append(((*path, key), _deref(below.get("items", below), defs)))
 
 
 def _wrong(error: Mapping[str, Any], name: str) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from gitops_ds.intent.base import (
     Text,
     as_quantity,
 )
+from gitops_ds.intent.spelling import guess
 
 DEFAULT_CLAIM = "policy-watcher-claim"
 
@@ -192,7 +193,11 @@ class PlacedWorkload(Strict):
     app: Text | None = None
     """What `${app}` means for it. Default: its label `app`, else its name."""
     requests: dict[Text, Quantity] | None = None
-    """What one copy needs, by resource kind. Default: its labels resource-request-kind and -amount."""
+    """What one copy needs, by resource kind. Default: its annotation gitops-ds.io/requests, else its labels."""
+    requestsFrom: Literal["labels", "pods"] = "labels"  # noqa: N815
+    """labels: annotation and labels say it all. pods: of other kinds, what its pods request as Kubernetes counts."""
+    requestsOn: dict[Text, dict[Text, Quantity]] = Field(default_factory=dict)  # noqa: N815
+    """What one copy needs instead on a device, by device and then by resource kind."""
     priority: Annotated[int, Field(ge=-1_000_000, le=1_000_000)] = 0
     """The highest is placed first."""
     pin: DnsLabel | None = None
@@ -210,7 +215,9 @@ class PlacedWorkload(Strict):
     after: tuple[DnsName, ...] = Field(default=(), strict=False)
     """Workloads of this intent that are applied before it."""
     copies: Annotated[int, Field(ge=1, le=1000)] = 1
-    """On how many clusters it runs, one copy each."""
+    """On how many clusters it runs at most, one copy each."""
+    minCopies: Annotated[int, Field(ge=1, le=1000)] | None = None  # noqa: N815
+    """With fewer copies than this it does not run at all. Default: any number, and fewer than `copies` is too few."""
     spread: tuple[Spread, ...] = Field(default=(), strict=False)
     """How its copies are spread."""
     gate: Annotated[
@@ -225,6 +232,18 @@ class PlacedWorkload(Strict):
     def _pin_is_alone(self) -> Self:
         if self.pin is not None and (self.allow or self.copies > 1):
             raise ValueError("pin names the one cluster: it goes with neither allow nor copies")
+        return self
+
+    @model_validator(mode="after")
+    def _requests_once(self) -> Self:
+        if self.requests is not None and self.requestsFrom == "pods":
+            raise ValueError("requests says all that a copy needs: leave it out, or requestsFrom")
+        return self
+
+    @model_validator(mode="after")
+    def _least_is_not_most(self) -> Self:
+        if self.minCopies is not None and self.minCopies > self.copies:
+            raise ValueError(f"minCopies is {self.minCopies}, and copies, the most, is {self.copies}")
         return self
 
 
@@ -318,6 +337,7 @@ def cross_checks(intent: PlacementIntent) -> Iterator[tuple[Path, str, str]]:
             for j, other in enumerate(others):
                 if other == workload.name or other not in names:
                     what = "itself" if other == workload.name else f"{other}, which is no workload of this intent"
-                    yield ("spec", "workloads", i, word, j), f"{word} of {workload.name} names {what}", ""
+                    fix = guess(other, names.keys() - {workload.name}, "workloads") if other not in names else ""
+                    yield ("spec", "workloads", i, word, j), f"{word} of {workload.name} names {what}", fix
         for other in sorted(set(workload.with_) & set(workload.apart)):
             yield ("spec", "workloads", i, "apart"), f"{workload.name} is to be with {other} and apart from it", ""

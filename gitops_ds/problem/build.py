@@ -25,13 +25,13 @@ from gitops_ds.problem.model import (
     Demand,
     Incumbent,
     Ints,
+    MoveLimit,
     Problem,
     SpreadRule,
     mark_too_big,
 )
 from gitops_ds.problem.pairs import judge_pairs
 from gitops_ds.problem.resolve import Resolved, allows, resolve, selects
-from gitops_ds.problem.scores import unknown_placeholders
 from gitops_ds.problem.supply import Amounts
 from gitops_ds.quantity import format_quantity
 
@@ -56,20 +56,12 @@ def build(
     for loaded in sorted(intents, key=lambda one: one.id):
         found, wrong = resolve(loaded, inventory, incumbent)
         faults += wrong
-        faults += _wrong_dimensions(loaded)
         if found is not None:
             resolved.append(found)
     faults += _one_goal(resolved)
     faults += _one_placement(resolved)
     raise_faults(InputError, faults)
     return _assemble(resolved, inventory, instant, incumbent)
-
-
-def _wrong_dimensions(loaded: LoadedIntent) -> Iterator[Fault]:
-    for i, score in enumerate(loaded.intent.spec.preference.scores):
-        for name in unknown_placeholders(score.dimension or ""):
-            at = loaded.at("spec", "preference", "scores", i, "dimension")
-            yield Fault(f"${{{name}}} is no placeholder of a dimension", at)
 
 
 def _one_goal(resolved: Sequence[Resolved]) -> Iterator[Fault]:
@@ -101,20 +93,16 @@ def _assemble(resolved: Sequence[Resolved], inventory: Inventory, instant: datet
     demands = tuple(sorted((d for r in resolved for d, _ in r.demands.values()), key=lambda d: d.workload))
     placed = {key: placed for r in resolved for key, (_, placed) in r.demands.items()}
     index = {name: i for i, name in enumerate(clusters)}
-    kinds, unit, request, supply = _amounts(demands, configurations)
+    kinds, unit, request, variant, supply = _amounts(demands, configurations)
     score, state, warnings = judge_pairs(
         resolved, demands, configurations, inventory=inventory, instant=instant, incumbent=incumbent
     )
-    warnings += (line for one in resolved for line in _idle_entries(one, inventory))
-    mark_too_big(state, request, supply)
+    for one in resolved:
+        warnings += (*one.notes, *_idle_entries(one, inventory), *_idle_devices(one))
+    mark_too_big(state, request, variant, supply)
     row = {d.workload: i for i, d in enumerate(demands)}
     by_id = {r.loaded.id: r.loaded for r in resolved}
     stability = [by_id[d.intent].intent.spec.stability for d in demands]
-    reconfigure = np.zeros(len(clusters), dtype=np.int64)
-    for one in resolved:
-        for name in one.configurations:
-            cost = int(one.loaded.intent.spec.stability.reconfigureCost * POINT)
-            reconfigure[index[name]] = max(reconfigure[index[name]], cost)
     solver = [r.loaded.intent.spec.solver for r in resolved]
     return Problem(
         intents=by_id,
@@ -127,21 +115,30 @@ def _assemble(resolved: Sequence[Resolved], inventory: Inventory, instant: datet
         score=score,
         state=state,
         request=request,
+        variant=variant,
         supply=supply,
         incumbent=np.array([[c in d.incumbents for c in clusters] for d in demands], dtype=np.bool_),
         configured=_configured(clusters, configurations, incumbent),
         goal=resolved[0].loaded.intent.spec.preference.goal,
         move_cost=np.array([int(s.moveCost * POINT) for s in stability], dtype=np.int64),
-        reconfigure_cost=reconfigure,
+        reconfigure_cost=_reconfigure_costs(resolved, clusters),
         together=tuple(g for g in groups(row.values(), _edges(placed, row, "with_")) if len(g) > 1),
         apart=cliques(_edges(placed, row, "apart")),
+        move_limits=tuple(_move_limits(resolved, row)),
         spreads=tuple(_spreads(demands, resolved, [inventory.cluster[c] for c in clusters])),
         pins={name: pin for r in reversed(resolved) for name, pin in r.pins.items()},
         candidates={r.loaded.id: frozenset(r.configurations) for r in resolved},
         time_limit=max(s.timeLimit.total_seconds() for s in solver),
         gap=min(s.gap for s in solver),
+        lost=tuple(sorted({name for one in resolved for name in one.lost})),
         warnings=tuple(sorted(set(warnings))),
     )
+
+
+def _reconfigure_costs(resolved: Sequence[Resolved], clusters: Sequence[ClusterName]) -> Ints:
+    """What another policy costs on each cluster: the most that an intent with the cluster says."""
+    costs = [(one.configurations, int(one.loaded.intent.spec.stability.reconfigureCost * POINT)) for one in resolved]
+    return np.array([max(cost for names, cost in costs if c in names) for c in clusters], dtype=np.int64)
 
 
 def _configuration_order(c: Configuration) -> tuple[str, bool, str]:
@@ -176,30 +173,60 @@ def _idle_entries(one: Resolved, inventory: Inventory) -> Iterator[str]:
 
 def _amounts(
     demands: Sequence[Demand], configurations: Sequence[Configuration]
-) -> tuple[tuple[ResourceKind, ...], tuple[Fraction, ...], Ints, Ints]:
-    """Requests and supplies as whole numbers, each kind in the largest unit in which all of its amounts are whole."""
-    kinds = tuple(sorted({k for d in demands for k in d.requests}))
+) -> tuple[tuple[ResourceKind, ...], tuple[Fraction, ...], Ints, Ints, Ints]:
+    """Kinds, their units, requests (W x K, or W x V x K), variants (G, or none), and supplies (G x K).
+
+    Amounts are whole numbers, those of each kind in the largest unit in which all of them are whole. The first variant
+    of the requests holds wherever no workload asks for anything else on the configuration's device.
+    """
+    named = {device for d in demands for device in d.requests_on}
+    devices = sorted({c.device for c in configurations} & named)
+    asked = [[d.requests, *(d.requests_on.get(device, d.requests) for device in devices)] for d in demands]
+    kinds = tuple(sorted({k for several in asked for one in several for k in one}))
     unit, request, supply = [], [], []
     for kind in kinds:
-        wanted = [d.requests.get(kind, Fraction(0)) for d in demands]
+        wanted = [[one.get(kind, Fraction(0)) for one in several] for several in asked]
         offered = [c.supply.get(kind, Fraction(0)) for c in configurations]
-        amounts = [a for a in (*wanted, *offered) if a]
-        bottom = lcm(*(a.denominator for a in amounts)) if amounts else 1
-        top = gcd(*(int(a * bottom) for a in amounts)) if amounts else 1
-        unit.append(Fraction(top, bottom))
-        request.append([int(a / unit[-1]) for a in wanted])
+        unit.append(_unit(kind, [*(a for several in wanted for a in several), *offered]))
+        request.append([[int(a / unit[-1]) for a in several] for several in wanted])
         supply.append([int(a / unit[-1]) for a in offered])
-        if max(*request[-1], *supply[-1], 0) > MOST_UNITS:
-            few, many = format_quantity(min(amounts)), format_quantity(max(amounts))
-            what = f"amounts of {kind} range from {few} to {many}, too widely to be added up exactly"
-            raise InputError(Fault(what, fix="write them with fewer digits, or correct the unit"))
-    shape_w, shape_g = (len(demands), len(kinds)), (len(configurations), len(kinds))
+    every = np.array(request, dtype=np.int64).reshape(len(kinds), len(demands), 1 + len(devices)).transpose(1, 2, 0)
+    variant = [devices.index(c.device) + 1 if c.device in devices else 0 for c in configurations]
     return (
         kinds,
         tuple(unit),
-        np.array(request, dtype=np.int64).T.reshape(shape_w),
-        np.array(supply, dtype=np.int64).T.reshape(shape_g),
+        every if devices else every[:, 0],
+        np.array(variant if devices else [], dtype=np.int64),
+        np.array(supply, dtype=np.int64).reshape(len(kinds), len(configurations)).T,
     )
+
+
+def _unit(kind: ResourceKind, several: Sequence[Fraction]) -> Fraction:
+    """The largest unit in which all of the amounts are whole."""
+    amounts = [a for a in several if a]
+    if not amounts:
+        return Fraction(1)
+    bottom = lcm(*(a.denominator for a in amounts))
+    unit = Fraction(gcd(*(int(a * bottom) for a in amounts)), bottom)
+    if max(amounts) / unit > MOST_UNITS:
+        few, many = format_quantity(min(amounts)), format_quantity(max(amounts))
+        what = f"amounts of {kind} range from {few} to {many}, too widely to be added up exactly"
+        raise InputError(Fault(what, fix="write them with fewer digits, or correct the unit"))
+    return unit
+
+
+def _idle_devices(one: Resolved) -> Iterator[str]:
+    devices = {c.device for several in one.configurations.values() for c in several}
+    for demand, _ in one.demands.values():
+        for device in sorted(demand.requests_on.keys() - devices):
+            yield f"{demand.workload}: requestsOn names {device}, a device that no candidate supplies"
+
+
+def _move_limits(resolved: Sequence[Resolved], row: Mapping[WorkloadId, int]) -> Iterator[MoveLimit]:
+    for one in resolved:
+        most = one.loaded.intent.spec.stability.maxMoves
+        if most is not None:
+            yield MoveLimit(tuple(sorted(row[key] for key in one.demands)), most)
 
 
 def _configured(clusters: Sequence[ClusterName], configurations: Sequence[Configuration], incumbent: Incumbent) -> Ints:

@@ -5,13 +5,13 @@ Owns the cut and the way back. Owns no solving. A problem is always cut the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gitops_ds.graph import groups
-from gitops_ds.problem.model import Pair, Problem, SpreadRule
+from gitops_ds.problem.model import MoveLimit, Pair, Problem, SpreadRule
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,16 @@ class Component:
 def components(problem: Problem) -> tuple[Component, ...]:
     """The components, in the order of their first workloads.
 
-    Workloads are joined by a cluster that both may use, by `with`, `apart` and by being one workload. A workload that
-    may run nowhere is in none, and neither is a cluster that nobody may use.
+    Workloads are joined by a cluster that both may use, by `with`, `apart`, and by a limit that may bind. A
+    workload that may run nowhere is in none, and neither is a cluster that nobody may use, unless a pair is required.
     """
     count = len(problem.clusters)
     usable = np.nonzero(_usable(problem))
     edges = [(int(c), count + int(w)) for w, c in zip(*usable, strict=True)]
-    for group in (*problem.together, *problem.apart):
+    for group in (*problem.together, *problem.apart, *_limited(problem)):
         edges += [(count + group[0], count + other) for other in group[1:]]
-    nodes = [count + w for w in sorted(set(usable[0].tolist()))]
+    edges += [(int(problem.cluster_of[g]), count + w) for w, g in problem.required]
+    nodes = [count + w for w in sorted({*usable[0].tolist(), *(w for w, _ in problem.required)})]
     parts = groups(nodes, edges)
     found = [([n for n in part if n < count], [n - count for n in part if n >= count]) for part in parts]
     return tuple(
@@ -52,6 +53,23 @@ def _usable(problem: Problem) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]
     for c, several in enumerate(problem.configurations_of):
         usable[:, c] = problem.eligible[:, list(several)].any(axis=1)
     return usable
+
+
+def _limited(problem: Problem) -> Iterator[tuple[int, ...]]:
+    """The workloads of each limit of moves that they could exceed together."""
+    for limit in problem.move_limits:
+        able = tuple(w for w in limit.workloads if problem.running[w] and problem.eligible[w].any())
+        if sum(problem.demands[w].copies for w in able) > problem.may_move(limit):
+            yield able
+
+
+def _limits(problem: Problem, workload: Mapping[int, int]) -> Iterator[MoveLimit]:
+    """The limits that bind among the part's workloads; workloads that cannot move are left out of them."""
+    binding = {able[0] for able in _limited(problem) if able}
+    for limit in problem.move_limits:
+        mine = tuple(workload[w] for w in limit.workloads if w in workload)
+        if any(w in binding and w in workload for w in limit.workloads):
+            yield replace(limit, workloads=mine)
 
 
 def _part(problem: Problem, clusters: Sequence[int], workloads: Sequence[int]) -> Component:
@@ -72,6 +90,7 @@ def _part(problem: Problem, clusters: Sequence[int], workloads: Sequence[int]) -
         score=problem.score[np.ix_(rows, columns)],
         state=problem.state[np.ix_(rows, columns)],
         request=problem.request[rows],
+        variant=problem.variant[columns] if problem.differs else problem.variant,
         supply=problem.supply[columns],
         incumbent=problem.incumbent[np.ix_(rows, np.array(clusters, dtype=np.int64))],
         configured=np.array([number.get(int(problem.configured[c]), -1) for c in clusters], dtype=np.int64),
@@ -80,9 +99,11 @@ def _part(problem: Problem, clusters: Sequence[int], workloads: Sequence[int]) -
         together=tuple(_kept(problem.together, workload)),
         apart=tuple(_kept(problem.apart, workload)),
         spreads=tuple(_spread(rule, workload, cluster) for rule in problem.spreads if rule.workload in workload),
+        move_limits=tuple(_limits(problem, workload)),
         required=tuple(Pair(workload[w], number[g]) for w, g in problem.required if w in workload and g in number),
         pins={},
         candidates={},
+        lost=(),
         warnings=(),
     )
     return Component(taken, tuple(workloads), tuple(configurations))

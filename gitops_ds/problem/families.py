@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gitops_ds.problem.columns import Columns
-from gitops_ds.problem.model import Ints
+from gitops_ds.problem.model import Ints, SpreadRule
 
 Reals = npt.NDArray[np.float64]
 INF = np.inf
+_Row = tuple[float, float, Ints, Reals, str]
+"""Lower and upper bound, columns, their values, and the label."""
 LOOSE = 1000
 """A request below this fraction of the supply does not tie a pair to its configuration firmly enough."""
 
@@ -68,6 +70,28 @@ def copies(columns: Columns) -> Rows:
     )
 
 
+def least_copies(columns: Columns) -> Rows:
+    """Enough copies or none: min_copies[w] * n[w] <= sum_{c,p} z[w,c,p] <= copies[w] * n[w]."""
+    demands = columns.problem.demands
+    row, column, value = [], [], []
+    for i, w in enumerate(columns.n):
+        z = columns.first_z + np.nonzero(columns.z_workload == w)[0]
+        for j, least in enumerate((demands[w].min_copies or 1, demands[w].copies)):
+            row.append(np.full(len(z) + 1, 2 * i + j))
+            column.append(np.append(z, columns.first_n + i))
+            value.append(np.append(np.ones(len(z)), -float(least)))
+    either = np.arange(2 * len(columns.n)) % 2
+    return Rows(
+        "least_copies",
+        np.where(either == 0, 0.0, -INF),
+        np.where(either == 0, INF, 0.0),
+        _joined(row),
+        _joined(column),
+        _joined(value).astype(np.float64),
+        lambda i: f"{demands[columns.n[i // 2]].workload},{'most' if i % 2 else 'least'}",
+    )
+
+
 def capacity(columns: Columns) -> Rows:
     """What runs fits, kind by kind: sum_w request[w,k] * z[w,c,p] <= supply[c,p,k] * y[c,p].
 
@@ -79,7 +103,7 @@ def capacity(columns: Columns) -> Rows:
     z = np.arange(len(columns.z_workload))
     row, column, value = [], [], []
     for k in range(kinds):
-        need = problem.request[columns.z_workload, k]
+        need = problem.need(columns.z_workload, columns.z_configuration)[:, k]
         used = need > 0
         row.append(columns.y_of[columns.z_configuration[used]] * kinds + k)
         column.append(columns.first_z + z[used])
@@ -101,7 +125,7 @@ def _wanted_supply(columns: Columns) -> Ints:
     """G x K: the supply, or what all eligible pairs of the configuration request together where that is less."""
     problem = columns.problem
     wanted = np.zeros_like(problem.supply)
-    np.add.at(wanted, columns.z_configuration, problem.request[columns.z_workload])
+    np.add.at(wanted, columns.z_configuration, problem.need(columns.z_workload, columns.z_configuration))
     return np.minimum(problem.supply, wanted)
 
 
@@ -112,7 +136,7 @@ def needs_configuration(columns: Columns) -> Rows:
     y of next to nothing, which the solver takes for 0, would make room for them.
     """
     problem = columns.problem
-    need = problem.request[columns.z_workload]
+    need = problem.need(columns.z_workload, columns.z_configuration)
     tied = (need > 0) & (need.astype(np.float64) * LOOSE >= _wanted_supply(columns)[columns.z_configuration])
     free = np.nonzero(~tied.any(axis=1))[0]
     n = np.arange(len(free))
@@ -161,25 +185,63 @@ def spread(columns: Columns) -> Rows:
     A cluster without the key is in no group, and a workload with a hard rule does not run there.
     """
     problem = columns.problem
-    rows: list[tuple[float, float, Ints, Reals, str]] = []
+    rows: list[_Row] = []
     for i, number in enumerate(columns.t):
         rule = problem.spreads[number]
-        z = np.nonzero(columns.z_workload == rule.workload)[0]
+        if not rule.hard:
+            continue
         name = str(problem.demands[rule.workload].workload)
-        grouped = [(value, z[np.isin(columns.z_cluster[z], members)]) for value, members in rule.groups]
+        grouped, outside = _grouped(columns, rule)
         for value, members in grouped:
             entries = np.append(columns.first_z + members, columns.first_t + i)
             rows.append((0.0, rule.max_skew, entries, np.append(np.ones(len(members)), -1.0), f"{name},{value}"))
-        outside = np.setdiff1d(z, _joined([members for _, members in grouped]))
         rows.append((0.0, 0.0, columns.first_z + outside, np.ones(len(outside)), f"{name},no {rule.key}"))
-    return Rows(
-        "spread",
-        np.array([r[0] for r in rows]),
-        np.array([r[1] for r in rows]),
-        np.repeat(np.arange(len(rows)), [len(r[2]) for r in rows]).astype(np.int64),
-        _joined([r[2] for r in rows]),
-        _joined([r[3] for r in rows]).astype(np.float64),
-        lambda row: rows[row][4],
+    return _listed("spread", rows)
+
+
+def _grouped(columns: Columns, rule: SpreadRule) -> tuple[list[tuple[str, Ints]], Ints]:
+    """The z columns of the rule's workload in each of its groups, and those in none."""
+    z = np.nonzero(columns.z_workload == rule.workload)[0]
+    grouped = [(value, z[np.isin(columns.z_cluster[z], members)]) for value, members in rule.groups]
+    return grouped, np.setdiff1d(z, _joined([members for _, members in grouped]))
+
+
+def soft_spread(columns: Columns) -> Rows:
+    """A soft rule is broken by its excess e at most: t[w] <= sum_{c in r, p} z[w,c,p] <= t[w] + skew + e[w].
+
+    e[w] is the sum of its binary digits, each times its power of two. Only for rules that can be broken.
+    """
+    problem = columns.problem
+    rows: list[_Row] = []
+    for i, number in enumerate(columns.t):
+        rule = problem.spreads[number]
+        digits = [(columns.first_e + j, power) for j, (of, power) in enumerate(columns.e) if of == number]
+        if rule.hard or not digits:
+            continue
+        name = str(problem.demands[rule.workload].workload)
+        for value, members in _grouped(columns, rule)[0]:
+            entries = np.append(columns.first_z + members, columns.first_t + i)
+            ones = np.append(np.ones(len(members)), -1.0)
+            rows.append((0.0, INF, entries, ones, f"{name},{value},least"))
+            entries = np.append(entries, [column for column, _ in digits])
+            ones = np.append(ones, [-float(power) for _, power in digits])
+            rows.append((-INF, rule.max_skew, entries, ones, f"{name},{value},most"))
+    return _listed("soft_spread", rows)
+
+
+def moves(columns: Columns) -> Rows:
+    """No more copies move than may: sum of z[w,c,p] over w that git has somewhere and c that is new to w <= most.
+
+    `Problem.may_move` says how many that is: what a lost place forces never makes the model infeasible.
+    """
+    problem = columns.problem
+    moving = problem.running[columns.z_workload] & ~problem.incumbent[columns.z_workload, columns.z_cluster]
+    z = [np.nonzero(moving & np.isin(columns.z_workload, limit.workloads))[0] for limit in problem.move_limits]
+    return _at_most(
+        "moves",
+        np.array([problem.may_move(limit) for limit in problem.move_limits], dtype=np.float64),
+        (np.repeat(np.arange(len(z)), [len(one) for one in z]), columns.first_z + _joined(z)),
+        lambda i: str(problem.demands[problem.move_limits[i].workloads[0]].intent),
     )
 
 
@@ -198,7 +260,19 @@ def required(columns: Columns) -> Rows:
     return Rows("required", bound, np.full(len(z), INF), known, column, np.ones(len(known)), label)
 
 
-FAMILIES = (one_configuration, copies, capacity, needs_configuration, together, apart, spread, required)
+FAMILIES = (
+    one_configuration,
+    copies,
+    least_copies,
+    capacity,
+    needs_configuration,
+    together,
+    apart,
+    spread,
+    soft_spread,
+    moves,
+    required,
+)
 
 
 def all_rows(columns: Columns) -> Iterator[Rows]:
@@ -216,6 +290,18 @@ def _at_most(
     row, column = entries
     values = np.ones(len(row)) if value is None else value
     return Rows(family, np.full(len(upper), -INF), upper, row, column.astype(np.int64), values, label)
+
+
+def _listed(family: str, rows: list[_Row]) -> Rows:
+    return Rows(
+        family,
+        np.array([r[0] for r in rows]),
+        np.array([r[1] for r in rows]),
+        np.repeat(np.arange(len(rows)), [len(r[2]) for r in rows]).astype(np.int64),
+        _joined([r[2] for r in rows]),
+        _joined([r[3] for r in rows]).astype(np.float64),
+        lambda row: rows[row][4],
+    )
 
 
 def _scaled(rows: Rows) -> Rows:

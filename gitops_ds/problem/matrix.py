@@ -64,12 +64,23 @@ class Matrix:
         found = np.zeros(self.columns.count)
         found[self.columns.first_z + pairs] = 1
         found[self.columns.y_of[self.columns.z_configuration[pairs]]] = 1
-        for i, number in enumerate(self.columns.t):
-            rule = self.columns.problem.spreads[number]
-            mine = self.columns.z_cluster[pairs[self.columns.z_workload[pairs] == rule.workload]]
-            counts = [int(np.isin(mine, members).sum()) for _, members in rule.groups]
-            found[self.columns.first_t + i] = min(counts, default=0)
+        columns = self.columns
+        for i, number in enumerate(columns.t):
+            counts = self._counts(pairs, number)
+            found[columns.first_t + i] = min(counts, default=0)
+        for i, w in enumerate(columns.n):
+            found[columns.first_n + i] = bool((columns.z_workload[pairs] == w).any())
+        for i, (number, power) in enumerate(columns.e):
+            counts = self._counts(pairs, number)
+            excess = max(max(counts) - min(counts) - columns.problem.spreads[number].max_skew, 0)
+            found[columns.first_e + i] = bool(excess & power)
         return found
+
+    def _counts(self, pairs: Ints, number: int) -> list[int]:
+        """The copies in each group of a spread rule."""
+        columns, rule = self.columns, self.columns.problem.spreads[number]
+        mine = columns.z_cluster[pairs[columns.z_workload[pairs] == rule.workload]]
+        return [int(np.isin(mine, members).sum()) for _, members in rule.groups]
 
 
 def matrix_of(problem: Problem) -> Matrix:

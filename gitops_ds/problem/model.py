@@ -57,7 +57,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """One workload to place. `incumbents` are the clusters that git has it on now."""
+    """One workload to place.
+
+    `requests` is what one copy needs, `requests_on` what it needs instead where the cluster is configured as one of
+    these devices. `copies` is the most that are wanted; with `min_copies`, fewer than that are as good as none.
+    `incumbents` are the clusters that git has it on now.
+    """
 
     workload: WorkloadId
     intent: IntentId
@@ -67,6 +72,13 @@ class Demand:
     copies: int = 1
     priority: int = 0
     incumbents: tuple[ClusterName, ...] = ()
+    requests_on: Mapping[Device, Mapping[ResourceKind, Fraction]] = field(default_factory=dict)
+    min_copies: int | None = None
+
+    @property
+    def wanted(self) -> int:
+        """With fewer copies than this, the workload counts as unplaced."""
+        return self.copies if self.min_copies is None else self.min_copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +93,27 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """What git holds now: the clusters of each workload and the policy of each configured cluster."""
+    """What git holds now: the clusters of each workload and the policy of each configured cluster.
+
+    `known` are further clusters that git's lock knows of, though nothing is placed or configured there.
+    """
 
     placements: Mapping[WorkloadId, tuple[ClusterName, ...]] = field(default_factory=dict)
     policies: Mapping[ClusterName, PolicyId] = field(default_factory=dict)
+    known: frozenset[ClusterName] = frozenset()
+
+    @property
+    def clusters(self) -> frozenset[ClusterName]:
+        """Every cluster that git knows of."""
+        return self.known.union(self.policies, *self.placements.values())
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadRule:
-    """Copies of a workload over groups of clusters: no two groups may differ by more than `max_skew`."""
+    """Copies of a workload over groups of clusters: no two groups may differ by more than `max_skew`.
+
+    A rule that is not hard may be broken: what it is broken by, the excess, is kept small by an objective of its own.
+    """
 
     workload: int
     key: str
@@ -97,6 +121,14 @@ class SpreadRule:
     """(value, indices of clusters), sorted."""
     max_skew: int
     hard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLimit:
+    """The most copies that one plan may move among some workloads, those aside that have to move or are new."""
+
+    workloads: tuple[int, ...]
+    most: int
 
 
 @dataclass(frozen=True)
@@ -111,16 +143,20 @@ class Problem:
         kinds: K, sorted.
         score: W x G, the blended score in thousandths of a point; 0 where not eligible.
         state: W x G, `State`.
-        request: W x K and supply: G x K, whole numbers in a unit of each kind of its own (`unit`).
+        request: W x K, whole numbers in a unit of each kind of its own (`unit`); W x V x K where requests differ by
+            device. Read it with `need`. supply: G x K, in the same units.
+        variant: G, which of the V requests of a workload holds under the configuration; empty where they do not differ.
         incumbent: W x C, whether git has the workload on the cluster now.
         configured: C, the configuration that git holds for the cluster, -1 for none or one that is no candidate now.
         goal: "place-first" or "score-first".
         move_cost: W and reconfigure_cost: C, in thousandths of a point.
         together: groups of workloads on the same clusters; apart: groups of which a cluster holds at most one.
         spreads: spread rules.
+        move_limits: how many copies may move.
         required: pairs that every plan has; one that is not eligible leaves no plan.
         pins: the label that selects each cluster, None where its name is selected by CEL.
         candidates: the clusters of each intent.
+        lost: clusters that an intent names and git knows, but the hub has no more.
         warnings: what a reader should know about the data, sorted.
     """
 
@@ -140,20 +176,29 @@ class Problem:
     goal: str
     move_cost: Ints
     reconfigure_cost: Ints
+    variant: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     together: tuple[tuple[int, ...], ...] = ()
     apart: tuple[tuple[int, ...], ...] = ()
     spreads: tuple[SpreadRule, ...] = ()
+    move_limits: tuple[MoveLimit, ...] = ()
     required: tuple[Pair, ...] = ()
     pins: Mapping[ClusterName, str | None] = field(default_factory=dict)
     candidates: Mapping[IntentId, frozenset[ClusterName]] = field(default_factory=dict)
     time_limit: float = 60.0
     gap: float = 0.0
+    lost: tuple[ClusterName, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @cached_property
     def eligible(self) -> npt.NDArray[np.bool_]:
         """W x G: which pairs may be chosen."""
         found: npt.NDArray[np.bool_] = self.state == State.ELIGIBLE
+        return found
+
+    @cached_property
+    def running(self) -> npt.NDArray[np.bool_]:
+        """W: whether git has the workload on a cluster of the problem."""
+        found: npt.NDArray[np.bool_] = np.any(self.incumbent, axis=1)
         return found
 
     @cached_property
@@ -168,6 +213,35 @@ class Problem:
         """`units` of kind number `kind` in the base unit."""
         return units * self.unit[kind]
 
+    def need(self, workload: int | Ints, configuration: int | Ints) -> Ints:
+        """What one copy of each workload requests under each configuration, by kind, in units.
+
+        Both are numbers, or both are arrays of one length, n: the answer is K, or n x K.
+        """
+        found: Ints = self.request[workload, self.variant[configuration]] if self.differs else self.request[workload]
+        return found
+
+    @property
+    def differs(self) -> bool:
+        """Whether what a workload requests differs by the configuration."""
+        return self.request.ndim > 2
+
+    def may_move(self, limit: MoveLimit) -> int:
+        """How many copies on clusters that are new to their workloads the limit allows.
+
+        That is its number, or what a place that is lost or may not be used any more forces, where that is more; and
+        the copies that were not there before. A workload that git has nowhere is not counted at all.
+        """
+        forced = new = 0
+        for w in limit.workloads:
+            demand = self.demands[w]
+            open_here = np.unique(self.cluster_of[self.eligible[w]])
+            stay = int(self.incumbent[w, open_here].sum())
+            if len(open_here) and self.running[w]:
+                forced += max(min(len(demand.incumbents), demand.copies) - stay, 0)
+                new += max(demand.copies - len(demand.incumbents), 0)
+        return max(limit.most, forced) + new
+
     def requiring(self, pair: Pair) -> Problem:
         """The problem whose plans all have `pair` as well; where it is not eligible, there is no plan."""
         return replace(self, required=(*self.required, pair))
@@ -177,7 +251,7 @@ class Problem:
 
         What is kept where it is, or held for what is kept, stays so.
         """
-        fits = (self.request[workload] <= self.supply[configuration]).all()
+        fits = (self.need(workload, configuration) <= self.supply[configuration]).all()
         if not fits or self.state[workload, configuration] in (State.HELD, State.KEPT):
             return self
         state = self.state.copy()
@@ -196,12 +270,12 @@ class Problem:
             state[w, state[w] == State.ELIGIBLE] = State.KEPT
         for w, places in kept.items():
             for g in places:
-                supply[g] = np.maximum(supply[g] - self.request[w], 0)
+                supply[g] = np.maximum(supply[g] - self.need(w, g), 0)
                 others = [other for other in self.configurations_of[int(self.cluster_of[g])] if other != g]
                 _hold(state, range(len(self.demands)), others)
         self._keep_apart(state, kept)
         self._keep_together(state, kept)
-        mark_too_big(state, self.request, supply)
+        mark_too_big(state, self.request, self.variant, supply)
         left = (tuple(w for w in group if w not in kept) for group in self.together)
         return replace(self, state=state, supply=supply, together=tuple(group for group in left if len(group) > 1))
 
@@ -229,8 +303,13 @@ def _hold(state: States, workloads: Sequence[int], configurations: Sequence[int]
     state[rows, columns] = np.where(block == State.ELIGIBLE, State.HELD, block)
 
 
-def mark_too_big(state: States, request: Ints, supply: Ints) -> None:
+def mark_too_big(state: States, request: Ints, variant: Ints, supply: Ints) -> None:
     """Mark, in place, the eligible pairs where even an empty cluster supplies less than one copy requests."""
-    for k in range(request.shape[1]):
-        short = request[:, k][:, None] > supply[:, k][None, :]
-        state[short & (state == State.ELIGIBLE)] = State.CAPACITY
+    every = request if request.ndim > 2 else request[:, None]
+    for v in range(every.shape[1]):
+        here = np.nonzero(variant == v)[0] if request.ndim > 2 else np.arange(len(supply))
+        block = state[:, here]
+        for k in range(every.shape[2]):
+            short = every[:, v, k][:, None] > supply[here, k][None, :]
+            block[short & (block == State.ELIGIBLE)] = State.CAPACITY
+        state[:, here] = block

@@ -1,15 +1,16 @@
 """What is maximised, as a list of stages: each in whole numbers, a later one only among the optima of those before it.
 
-    place-first   1. placed copies, the highest priority first   2. score less the cost of changes   3. fewest changes
-    score-first   1. score less the cost of changes   2. placed copies, the highest priority first   3. fewest changes
+    place-first   1. placed copies, the highest priority first   2. score less the cost of changes
+    score-first   1. score less the cost of changes   2. placed copies, the highest priority first
 
-and last, in both, names: the written rule for ties, within each independent component. Its workloads are numbered by
-name from W down to 1 and its configurations by cluster and policy (none first) from G down to 1; the plan with the
-largest sum of (number of the workload) times (number of its configuration) wins, so that the first workload by name
-takes the first cluster by name. If two plans are still equal, the larger sum of their pairs' digests decides: of the
-CRC-32 of the name of the pair's column, z[namespace/workload,cluster,policy] with `as it is` for no policy, the first
-10 bits. Where the first sum is too large to be exact (W times G times the square of all copies wanted is beyond
-2**23), the digests decide alone, with 20 bits.
+and then, in both, 3. least excess over the skews of soft spread rules, 4. fewest changes, and last 5. names: the
+written rule for ties, within each independent component. Its workloads are numbered by name from W down to 1 and its
+configurations by cluster and policy (none first) from G down to 1; the plan with the largest sum of (number of the
+workload) times (number of its configuration) wins, so that the first workload by name takes the first cluster by name.
+If two plans are still equal, the larger sum of their pairs' digests decides: of the CRC-32 of the name of the pair's
+column, z[namespace/workload,cluster,policy] with `as it is` for no policy, the first 10 bits. Where the first sum is
+too large to be exact (W times G times the square of all copies wanted is beyond 2**23), the digests decide alone, with
+20 bits.
 
 Owns the coefficients. Owns neither rows nor the way in which stages are solved.
 """
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gitops_ds.problem.columns import Columns
-from gitops_ds.problem.model import Ints, Problem
+from gitops_ds.problem.model import Ints
 
 Flags = npt.NDArray[np.bool_]
 
@@ -47,11 +48,16 @@ class Stage:
 
 
 def stages(columns: Columns) -> tuple[Stage, ...]:
-    """The stages of the problem's goal, without those that cannot tell two plans apart."""
+    """The stages of the problem's goal and the one for ties, without those that cannot tell two plans apart."""
+    ties = names_stage(columns)
+    return (*main_stages(columns), *((ties,) if ties.coefficient.any() else ()))
+
+
+def main_stages(columns: Columns) -> tuple[Stage, ...]:
+    """The stages of the problem's goal alone."""
     placed, net = tuple(_placed(columns)), _net_score(columns)
     main = (*placed, net) if columns.problem.goal == "place-first" else (net, *placed)
-    every = (*main, _changes(columns), _names(columns))
-    return tuple(stage for stage in every if stage.coefficient.any())
+    return tuple(stage for stage in (*main, _even(columns), _changes(columns)) if stage.coefficient.any())
 
 
 def _placed(columns: Columns) -> Iterator[Stage]:
@@ -71,24 +77,37 @@ def _net_score(columns: Columns) -> Stage:
     problem = columns.problem
     score = problem.score[columns.z_workload, columns.z_configuration]
     stays = problem.incumbent[columns.z_workload, columns.z_cluster]
-    moved = np.where(_has_incumbent(problem)[columns.z_workload] & ~stays, problem.move_cost[columns.z_workload], 0)
+    moved = np.where(problem.running[columns.z_workload] & ~stays, problem.move_cost[columns.z_workload], 0)
     found = _on_z(columns, score - moved)
     cluster = problem.cluster_of[columns.y]
     found[: columns.first_z] = -np.where(_reconfigures(columns), problem.reconfigure_cost[cluster], 0)
     return Stage("score less changes", found)
 
 
+def _even(columns: Columns) -> Stage:
+    """-(excess of each soft spread rule): by what its groups differ beyond the skew, and copies that are in none."""
+    problem = columns.problem
+    outside = np.zeros(len(columns.z_workload), dtype=np.int64)
+    for rule in problem.spreads:
+        if not rule.hard:
+            members = [c for _, several in rule.groups for c in several]
+            outside += (columns.z_workload == rule.workload) & ~np.isin(columns.z_cluster, members)
+    found = _on_z(columns, -outside)
+    found[columns.first_e :] = [-power for _, power in columns.e]
+    return Stage("even spread", found)
+
+
 def _changes(columns: Columns) -> Stage:
     """-(copies that are new to their cluster) - (changed policies), counted as the costs are."""
     problem = columns.problem
     stays = problem.incumbent[columns.z_workload, columns.z_cluster]
-    moved = _has_incumbent(problem)[columns.z_workload] & ~stays
+    moved = problem.running[columns.z_workload] & ~stays
     found = _on_z(columns, -moved.astype(np.int64))
     found[: columns.first_z] = -_reconfigures(columns).astype(np.int64)
     return Stage("fewest changes", found)
 
 
-def _names(columns: Columns) -> Stage:
+def names_stage(columns: Columns) -> Stage:
     """The rule for ties of this module's text, both sums in one number where that is exact."""
     problem = columns.problem
     workloads, configurations = len(problem.demands), len(problem.configurations)
@@ -111,11 +130,6 @@ def _reconfigures(columns: Columns) -> Flags:
     configured = problem.configured[problem.cluster_of[columns.y]]
     chooses = np.array([problem.configurations[g].policy is not None for g in columns.y.tolist()], dtype=np.bool_)
     found: Flags = (configured >= 0) & (configured != columns.y) & chooses
-    return found
-
-
-def _has_incumbent(problem: Problem) -> Flags:
-    found: Flags = np.any(problem.incumbent, axis=1)
     return found
 
 

@@ -85,7 +85,7 @@ class _Judge:
         cluster = self.inventory.cluster[configuration.cluster]
         fit = _fit(placed, cluster, here=cluster.name in demand.incumbents)
         lost = [] if self._is_optional(configuration) else [t for t in terms if t.value is None]
-        said = [f'no score "{t.dimension}" in {t.score} of {t.cluster}' for t in lost]
+        said = [self.book.dimension_note(t) for t in lost]
         self.found.missing.update(said)
         if preference.missing == "fail" and fit is State.ELIGIBLE:
             at = loaded.at("spec", "preference", "missing")

@@ -29,7 +29,7 @@ from gitops_ds.intent.load import LoadedIntent
 from gitops_ds.intent.placement import ALLOCATABLE, ClusterCandidates, ClusterTerm, PlacedWorkload
 from gitops_ds.inventory import Cluster, ClusterSet, Inventory
 from gitops_ds.problem.model import Configuration, Demand, Incumbent
-from gitops_ds.problem.supply import Amounts, policy_supply, workload_requests
+from gitops_ds.problem.supply import Amounts, policy_supply, requests_on, workload_requests
 from gitops_ds.quantity import parse_quantity
 from gitops_ds.selectors import matches
 
@@ -41,12 +41,17 @@ PIN_LABELS = ("cluster-name", "name")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """One intent, resolved: per cluster its configurations; per workload its demand and the clusters it may use."""
+    """One intent, resolved: per cluster its configurations; per workload its demand and the clusters it may use.
+
+    `lost` are clusters that it names and git knows, but the hub has no more; `notes` say what a reader should know.
+    """
 
     loaded: LoadedIntent
     configurations: Mapping[ClusterName, tuple[Configuration, ...]]
     demands: Mapping[WorkloadId, tuple[Demand, PlacedWorkload]]
     pins: Mapping[ClusterName, str | None]
+    lost: tuple[ClusterName, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def resolve(
@@ -54,18 +59,19 @@ def resolve(
 ) -> tuple[Resolved | None, tuple[Fault, ...]]:
     """`loaded` with its names looked up, and every fault that was met on the way (None where there is one)."""
     faults: list[Fault] = []
-    entries = _entries(loaded, inventory, faults)
+    entries, lost = _entries(loaded, inventory, incumbent, faults)
     configurations = {name: _configurations(loaded, i, inventory, name, faults) for name, i in sorted(entries.items())}
     pins: dict[ClusterName, str | None] = {}
     for name, i in sorted(entries.items()):
         at = loaded.at("spec", "clusters", i)
         faults += _reach(loaded, inventory, inventory.cluster[name], at)
         pins[name] = _pin(loaded, inventory, inventory.cluster[name], at, faults)
-    demands = dict(_demands(loaded, inventory, incumbent, faults))
+    notes = [_lost_note(name) for name in lost]
+    demands = dict(_demands(loaded, inventory, incumbent, faults, notes))
     faults += _relations(loaded)
     if faults:
         return None, tuple(faults)
-    return Resolved(loaded, configurations, demands, pins), ()
+    return Resolved(loaded, configurations, demands, pins, tuple(lost), tuple(notes)), ()
 
 
 def selects(selector: Selector, cluster: Cluster) -> bool:
@@ -86,14 +92,22 @@ def allows(placed: PlacedWorkload, cluster: Cluster) -> bool:
     return named and (not placed.allow or names(placed.allow, cluster)) and not names(placed.avoid, cluster)
 
 
-def _entries(loaded: LoadedIntent, inventory: Inventory, faults: list[Fault]) -> dict[ClusterName, int]:
-    """The entry of spec.clusters that holds for each cluster: one that names it comes before any that selects it."""
+def _entries(
+    loaded: LoadedIntent, inventory: Inventory, incumbent: Incumbent, faults: list[Fault]
+) -> tuple[dict[ClusterName, int], list[ClusterName]]:
+    """The entry of spec.clusters that holds for each cluster: one that names it comes before any that selects it.
+
+    And the clusters that are lost: a name that neither the hub nor git knows is a fault, one that git knows is not.
+    """
     found: dict[ClusterName, int] = {}
+    lost: list[ClusterName] = []
     candidates = loaded.intent.spec.clusters
     for i, entry in enumerate(candidates):
         if entry.name is not None:
             if ClusterName(entry.name) in inventory.cluster:
                 found[ClusterName(entry.name)] = i
+            elif ClusterName(entry.name) in incumbent.clusters:
+                lost.append(ClusterName(entry.name))
             else:
                 at = loaded.at("spec", "clusters", i, "name")
                 known = ", ".join(c.name for c in inventory.clusters[:8]) or "none"
@@ -108,7 +122,11 @@ def _entries(loaded: LoadedIntent, inventory: Inventory, faults: list[Fault]) ->
             if name in found:
                 faults.append(Fault(f"cluster {name} is selected by two entries", at, fix="name it, or narrow one"))
             found[name] = i
-    return found
+    return found, sorted(lost)
+
+
+def _lost_note(name: ClusterName) -> str:
+    return f"cluster {name} is not on the hub any more: what git has there goes elsewhere, or is kept"
 
 
 def _configurations(
@@ -203,12 +221,12 @@ def _pin(loaded: LoadedIntent, inventory: Inventory, cluster: Cluster, at: Place
 
 
 def _demands(
-    loaded: LoadedIntent, inventory: Inventory, incumbent: Incumbent, faults: list[Fault]
+    loaded: LoadedIntent, inventory: Inventory, incumbent: Incumbent, faults: list[Fault], notes: list[str]
 ) -> Iterator[tuple[WorkloadId, tuple[Demand, PlacedWorkload]]]:
     placements: dict[str, str] = {}
     for i, placed in enumerate(loaded.intent.spec.workloads):
         try:
-            demand = _demand(loaded, i, placed, inventory, incumbent)
+            demand, said = _demand(loaded, i, placed, inventory, incumbent)
         except InputError as error:
             faults += error.faults
             continue
@@ -217,10 +235,14 @@ def _demands(
             at = loaded.at("spec", "workloads", i, "name")
             faults.append(Fault(what, at, "it could place only both or neither", "give each a placementRef of its own"))
         placements[demand.placement] = placed.name
+        notes += said
+        notes += (_lost_note(name) for name in demand.incumbents if name not in inventory.cluster)
         yield demand.workload, (demand, placed)
 
 
-def _demand(loaded: LoadedIntent, i: int, placed: PlacedWorkload, inventory: Inventory, incumbent: Incumbent) -> Demand:
+def _demand(
+    loaded: LoadedIntent, i: int, placed: PlacedWorkload, inventory: Inventory, incumbent: Incumbent
+) -> tuple[Demand, tuple[str, ...]]:
     at = partial(loaded.at, "spec", "workloads", i)
     key = WorkloadId(Namespace(loaded.id.namespace), WorkloadName(placed.name))
     if key not in inventory.workload:
@@ -246,16 +268,20 @@ def _demand(loaded: LoadedIntent, i: int, placed: PlacedWorkload, inventory: Inv
     if len(f"{key.namespace}.{key.name}") > 63:
         what = f"{key.namespace}.{key.name} is longer than 63 characters"
         raise InputError(Fault(what, at("name"), "OCM would never apply the ManifestWorkReplicaSet", "shorten it"))
-    return Demand(
+    requests, notes = workload_requests(placed, workload, why)
+    demand = Demand(
         workload=key,
         intent=loaded.id,
         app=placed.app or workload.labels.get("app") or key.name,
         placement=placement,
-        requests=workload_requests(placed, workload, why),
+        requests=requests,
         copies=placed.copies,
         priority=placed.priority,
         incumbents=incumbent.placements.get(key, ()),
+        requests_on=requests_on(placed, requests),
+        min_copies=placed.minCopies,
     )
+    return demand, notes
 
 
 def _relations(loaded: LoadedIntent) -> Iterator[Fault]:
@@ -278,12 +304,5 @@ def _relations(loaded: LoadedIntent) -> Iterator[Fault]:
 
 def _too_early(loaded: LoadedIntent) -> Iterator[Fault]:
     """The fields that are read and not yet obeyed: better no plan than one that ignores what was asked."""
-    stability = loaded.intent.spec.stability
-    for name in ("minimumGain", "maxMoves", "move"):
-        if getattr(stability, name) != type(stability).model_fields[name].default:
-            yield Fault(f"spec.stability.{name} does not work yet", loaded.at("spec", "stability", name), fix=_REMOVE)
-    for i, workload in enumerate(loaded.intent.spec.workloads):
-        for j, rule in enumerate(workload.spread):
-            if rule.mode == "soft":
-                at = loaded.at("spec", "workloads", i, "spread", j, "mode")
-                yield Fault("a soft spread does not work yet", at, fix="write mode: hard, or leave the rule out")
+    if loaded.intent.spec.stability.move != "at-once":
+        yield Fault("spec.stability.move does not work yet", loaded.at("spec", "stability", "move"), fix=_REMOVE)

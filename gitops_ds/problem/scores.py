@@ -19,14 +19,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from gitops_ds.ids import ClusterName, Device, ScoreName
+from gitops_ds.intent.dimension import PLACEHOLDER, UNKNOWN
 from gitops_ds.intent.placement import Preference, ScorePreference
 from gitops_ds.inventory import Inventory, ScoreObject
 from gitops_ds.problem.model import POINT, Configuration, Demand
 
-KNOWN = ("app", "cluster", "device", "namespace", "scoreName")
-UNKNOWN = ("container", "meta", "node", "pod")
 DEFAULT_DIMENSION = "${scoreName}"
-_PLACEHOLDER = re.compile(r"\$\{([A-Za-z]*)\}")
 LOWEST, HIGHEST = -100, 100
 
 
@@ -48,11 +46,6 @@ class Term:
         """What the term adds to the blended score, in thousandths of a point."""
         sign = 1 if self.direction == "maximize" else -1
         return sign * self.weight * (self.value or 0)
-
-
-def unknown_placeholders(dimension: str) -> tuple[str, ...]:
-    """The placeholders in `dimension` that the DSF does not have, sorted."""
-    return tuple(sorted(set(_PLACEHOLDER.findall(dimension)) - {*KNOWN, *UNKNOWN}))
 
 
 def blend(terms: Sequence[Term], *, zero: bool = False) -> int | None:
@@ -121,8 +114,13 @@ class ScoreBook:
             said.append(f"valid until {until.isoformat()}")
         return f"{score} of {cluster} is stale ({', '.join(said)})"
 
+    def dimension_note(self, term: Term) -> str:
+        """In words, that a pair has no score, and how old the object is in which it was looked for."""
+        aged = f" ({_aged(term.age)})" if (term.cluster, term.score) in self._inventory.score else ""
+        return f'no score "{term.dimension}" in {term.score} of {term.cluster}{aged}'
+
     def _object_notes(self, found: ScoreObject) -> Iterator[str]:
-        where = f"{found.name} of {found.cluster}"
+        where, aged = f"{found.name} of {found.cluster}", f" ({_aged(self.age(found))})"
         if self.is_stale(found):
             yield self.stale_note(found.cluster, found.name)
         elif self._preference.maxAge is not None and found.seen_at is None and found.items:
@@ -131,8 +129,9 @@ class ScoreBook:
         for dimension, value in found.items:
             counts[dimension] = counts.get(dimension, 0) + 1
             if not LOWEST <= value <= HIGHEST:
-                yield f"{where}: {dimension} is {value}, outside -100 to 100: it counts as missing"
-        yield from (f"{where}: {d} stands {n} times" for d, n in sorted(counts.items()) if n > 1)
+                yield f"{where}: {dimension} is {value}, outside -100 to 100: it counts as missing{aged}"
+        how = "/".join(sorted({s.aggregate for s in self._preference.scores if s.name == found.name}))
+        yield from (f"{where}: {d} stands {n} times: {how} of them{aged}" for d, n in sorted(counts.items()) if n > 1)
 
     def _table(self, found: ScoreObject) -> Mapping[str, tuple[int, ...]]:
         """The values of each dimension, sorted, those out of range left out."""
@@ -148,7 +147,7 @@ class ScoreBook:
     def _find(self, number: int, cluster: ClusterName, app: str, device: Device, namespace: str) -> Term:
         score, dimension = self.dimensions[number]
         known = {"app": app, "cluster": cluster, "device": device, "namespace": namespace, "scoreName": score.name}
-        rendered = _PLACEHOLDER.sub(lambda m: known.get(m[1], m[0]), dimension)
+        rendered = PLACEHOLDER.sub(lambda m: known.get(m[1], m[0]), dimension)
         found = self._inventory.score.get((cluster, ScoreName(score.name)))
         value = None
         if found is not None:
@@ -178,13 +177,17 @@ def format_age(age: timedelta | None) -> str:
     return f"{seconds}s"
 
 
+def _aged(age: timedelta | None) -> str:
+    return format_age(age) if age is None else f"{format_age(age)} old"
+
+
 def _has_unknown(dimension: str) -> bool:
-    return any(name in UNKNOWN for name in _PLACEHOLDER.findall(dimension))
+    return any(name in UNKNOWN for name in PLACEHOLDER.findall(dimension))
 
 
 def _matching(items: Mapping[str, tuple[int, ...]], dimension: str, known: Mapping[str, str]) -> tuple[int, ...]:
     """The values of every item that `dimension` may stand for, with any text for what placement cannot know."""
-    parts = _PLACEHOLDER.split(dimension)
+    parts = PLACEHOLDER.split(dimension)
     form = "".join(
         (re.escape(part) if i % 2 == 0 else re.escape(known[part]) if part in known else ".+?")
         for i, part in enumerate(parts)

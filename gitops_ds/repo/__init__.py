@@ -3,7 +3,7 @@
 Owns git and nothing else: files are bytes by POSIX path, and what they mean is known elsewhere.
 
     open_repository -> Repository
-    read_commit, read_index, read_worktree -> Files
+    read_commit, read_index, read_stored, read_worktree -> Files
     commit_files -> the id of the commit
 """
 
@@ -14,6 +14,7 @@ from gitops_ds.repo.gitcmd import Repository
 from gitops_ds.repo.opening import Identity, configured_identity, open_repository, resolve_commit
 from gitops_ds.repo.read import commit_message_of, dirty_paths, read_commit, read_index
 from gitops_ds.repo.selection import Files
+from gitops_ds.repo.stored import read_stored
 
 __all__ = [
     "Files",
@@ -27,6 +28,8 @@ __all__ = [
     "open_repository",
     "read_commit",
     "read_index",
+    "read_stored",
     "read_worktree",
+    "refuse_underway",
     "resolve_commit",
 ]

@@ -51,7 +51,7 @@ def open_repository(folder: Path, *, unborn: bool = False) -> Repository:
             Fault(
                 "the repository has no commit yet",
                 Place(str(top)),
-                why="only what is committed is read",
+                why="gitops-ds holds its plan against the head commit, and there is none",
                 fix="commit the intent files first: `git add intent && git commit`",
             )
         )

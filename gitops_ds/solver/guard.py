@@ -90,7 +90,7 @@ def _work(sender: Connection, problem: Problem, steps: Steps) -> None:
         sender.send(error)
     except MemoryError:
         return
-    except Exception as error:  # noqa: BLE001  (the parent has to hear of it)
+    except Exception as error:
         what = f"the solver failed: {type(error).__name__}: {error}"
         sender.send(SolveError(Fault(what, fix="report this")))
     sender.send(None)

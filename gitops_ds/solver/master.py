@@ -120,7 +120,9 @@ class Master:
         assert_ok(solver.changeColsCost(count, every, objective), "objective")
         kinds = np.full(count, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
         assert_ok(solver.changeColsIntegrality(count, every, kinds), "whole columns")
-        solver.setOptionValue("time_limit", solver.getRunTime() + max(seconds, 0.1))
+        assert_ok(solver.setOptionValue("time_limit", solver.getRunTime() + max(seconds, 0.1)), "time limit")
+        # Some hundred patterns are few: presolve takes longer than it saves.
+        assert_ok(solver.setOptionValue("presolve", "off"), "presolve")
         if start:
             known = highspy.HighsSolution()
             taken = np.zeros(count)

@@ -221,7 +221,7 @@ def _covers(matrix: Matrix, pairs: Ints) -> Iterator[Ints]:
     for g in np.unique(columns.z_configuration[pairs]).tolist():
         here = pairs[columns.z_configuration[pairs] == g]
         for k in range(len(problem.kinds)):
-            need = {z: int(problem.request[columns.z_workload[z], k]) for z in here.tolist()}
+            need = {z: int(problem.need(int(columns.z_workload[z]), g)[k]) for z in here.tolist()}
             cover: list[int] = []
             for z in sorted(need, key=lambda z: (-need[z], z)):
                 if sum(need[one] for one in cover) <= int(problem.supply[g, k]):

@@ -26,6 +26,8 @@ MANIFEST_LIMITS = Limits(max_bytes=64 * 2**20, max_depth=100, max_nodes=20_000_0
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
+_CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
+"""The lines that git writes around the two sides of a conflict: as YAML they mean nothing."""
 
 
 def read_strict(data: bytes, file: str, limits: Limits = INTENT_LIMITS) -> list[Document]:
@@ -47,6 +49,7 @@ def read_strict(data: bytes, file: str, limits: Limits = INTENT_LIMITS) -> list[
     faults = Faults(file)
     json = _looks_like_json(text)
     try:
+        _check_conflict(text, faults)
         if not json:
             _check_breaks(text, faults)
         return _compose(text, Composer(StrictDialect(json=json), limits, faults), json=json)
@@ -75,6 +78,7 @@ def read_kubernetes(data: bytes, file: str, limits: Limits = MANIFEST_LIMITS) ->
     faults = Faults(file)
     json = _looks_like_json(text)
     try:
+        _check_conflict(text, faults)
         return _compose(text, Composer(KubernetesDialect(json=json), limits, faults), json=json)
     except Stop:
         raise InputError(*faults.found) from None
@@ -131,6 +135,14 @@ class _At:
     def __init__(self, text: str, at: int) -> None:
         self.line = text.count("\n", 0, at)
         self.column = at - (text.rfind("\n", 0, at) + 1)
+
+
+def _check_conflict(text: str, faults: Faults) -> None:
+    found = _CONFLICT.search(text)
+    if found:
+        what = f"a conflict of a merge is not resolved here: the line begins with {found[0]}"
+        fix = "keep what is right of both sides, and delete the lines of <<<<<<<, ======= and >>>>>>>"
+        raise faults.stop(_At(text, found.start()), what, "git left both sides in the file", fix)
 
 
 def _check_printable(text: str, faults: Faults) -> None:

@@ -30,7 +30,7 @@ def fleet(parts: int) -> Problem:
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    with LocalCluster(
+    with LocalCluster(  # type: ignore[no-untyped-call]  # Dask leaves it so
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp"
     ) as cluster:
         yield cluster.scheduler_address

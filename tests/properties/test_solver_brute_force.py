@@ -9,6 +9,7 @@ import random
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
@@ -16,12 +17,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitops_ds.errors import SolveError
+from gitops_ds.ids import ResourceKind
 from gitops_ds.intent.load import load_intents
 from gitops_ds.inventory import Inventory
-from gitops_ds.problem import Problem, State, build
+from gitops_ds.problem import Pair, Problem, State, build
 from gitops_ds.problem.components import components
-from gitops_ds.solution import Status, check_solution, value_of
+from gitops_ds.problem.model import MoveLimit
+from gitops_ds.solution import Solution, Status, check_solution, value_of
 from gitops_ds.solver import solve
+from gitops_ds.solver.staged import solve_staged
 from tests import builders as make
 from tests.strategies import Case, cases
 
@@ -68,10 +73,17 @@ def _places(problem: Problem, w: int, used: Mapping[int, int]) -> Iterator[tuple
 
 def _fits(problem: Problem, pairs: Plan, where: tuple[int, ...]) -> bool:
     return all(
-        sum(int(problem.request[w, k]) for w, h in pairs if h == g) <= int(problem.supply[g, k])
+        sum(_need(problem, w, h).get(kind, 0) for w, h in pairs if h == g)
+        <= problem.amount(k, int(problem.supply[g, k]))
         for g in where
-        for k in range(len(problem.kinds))
+        for k, kind in enumerate(problem.kinds)
     )
+
+
+def _need(problem: Problem, w: int, g: int) -> Mapping[ResourceKind, Fraction]:
+    """What the workload requests there, in base units, from what was asked and not from the arrays."""
+    demand = problem.demands[w]
+    return demand.requests_on.get(problem.configurations[g].device, demand.requests)
 
 
 def _relations_hold(problem: Problem, pairs: Plan) -> bool:
@@ -82,7 +94,15 @@ def _relations_hold(problem: Problem, pairs: Plan) -> bool:
     for group in problem.apart:
         if any(clusters[a] & clusters[b] for a, b in combinations(group, 2)):
             return False
+    if any(0 < len(clusters[w]) < (d.min_copies or 0) for w, d in enumerate(problem.demands)):
+        return False
+    if any(pair not in pairs for pair in problem.required):
+        return False
+    if any(_moving(problem, limit, pairs) > _may_move(problem, limit) for limit in problem.move_limits):
+        return False
     for rule in problem.spreads:
+        if not rule.hard:
+            continue
         counts = [len(clusters[rule.workload] & set(members)) for _, members in rule.groups]
         if (
             sum(counts) < len(clusters[rule.workload])
@@ -90,6 +110,37 @@ def _relations_hold(problem: Problem, pairs: Plan) -> bool:
         ):
             return False
     return True
+
+
+def _moving(problem: Problem, limit: MoveLimit, pairs: Plan) -> int:
+    return sum(w in limit.workloads for w in _moves(problem, pairs))
+
+
+def _may_move(problem: Problem, limit: MoveLimit) -> int:
+    """The limit, or more where more copies have lost their place; and copies that were not there before."""
+    homeless, new = 0, 0
+    for w in limit.workloads:
+        demand = problem.demands[w]
+        usable = {
+            problem.configurations[g].cluster for g in range(len(problem.configurations)) if problem.eligible[w, g]
+        }
+        if usable and set(demand.incumbents) & set(problem.clusters):
+            had = min(len(demand.incumbents), demand.copies)
+            homeless += max(had - sum(c in usable for c in demand.incumbents), 0)
+            new += max(demand.copies - len(demand.incumbents), 0)
+    return max(limit.most, homeless) + new
+
+
+def _excess(problem: Problem, pairs: Plan) -> int:
+    """By how much the soft rules are broken, all together."""
+    total = 0
+    for rule in problem.spreads:
+        if not rule.hard:
+            here = [int(problem.cluster_of[g]) for w, g in pairs if w == rule.workload]
+            counts = [sum(c in members for c in here) for _, members in rule.groups]
+            total += max(max(counts, default=0) - min(counts, default=0) - rule.max_skew, 0)
+            total += sum(not any(c in members for _, members in rule.groups) for c in here)
+    return total
 
 
 def worth(problem: Problem, pairs: Plan) -> Worth:
@@ -101,7 +152,13 @@ def worth(problem: Problem, pairs: Plan) -> Worth:
     net -= sum(int(problem.move_cost[w]) for w in moves) + sum(int(problem.reconfigure_cost[c]) for c in changed)
     main = (*placed, net) if problem.goal == "place-first" else (net, *placed)
     numbers = sum((len(problem.demands) - w) * (len(problem.configurations) - g) for w, g in pairs)
-    return (*main, -len(moves) - len(changed), numbers, sum(_digest(problem, w, g) for w, g in pairs))
+    return (
+        *main,
+        -_excess(problem, pairs),
+        -len(moves) - len(changed),
+        numbers,
+        sum(_digest(problem, w, g) for w, g in pairs),
+    )
 
 
 def _moves(problem: Problem, pairs: Plan) -> list[int]:
@@ -148,7 +205,7 @@ def test_the_solver_finds_the_best_of_all_plans(case: Case) -> None:
         len(pairs),
         len(_moves(problem, pairs)) + len(_reconfigured(problem, pairs)),
     )
-    net = best[-4] if problem.goal == "place-first" else best[0]
+    net = best[-5] if problem.goal == "place-first" else best[0]
     assert value.score - value.cost == net
 
 
@@ -170,6 +227,65 @@ def test_keeping_a_workload_is_solved_exactly_too(case: Case, data: st.DataObjec
     assert not any(v in rivals and left.cluster_of[h] == cluster for v, h in pairs)
     friends = {v for group in problem.together if w in group for v in group}
     assert all(left.cluster_of[h] == cluster for v, h in pairs if v in friends)
+
+
+@HASTE
+@given(cases(), st.data())
+def test_a_required_pair_is_in_the_best_plan_that_has_it(case: Case, data: st.DataObject) -> None:
+    problem = case.problem()
+    w = data.draw(st.integers(0, len(problem.demands) - 1))
+    g = data.draw(st.integers(0, len(problem.configurations) - 1))
+    forced = problem.requiring(Pair(w, g))
+    best = max((worth(forced, plan) for plan in plans(forced)), default=None)
+    try:
+        solution = solve(forced)
+    except SolveError:
+        assert best is None
+        return
+    pairs = tuple((p.workload, p.configuration) for p in solution.pairs)
+    assert (best is None) == ((w, g) not in pairs)
+    assert best is None or (worth(forced, pairs)[:-2] == best[:-2] and check_solution(forced, solution) == ())
+
+
+@HASTE
+@given(cases(), st.data())
+def test_a_pair_that_is_allowed_counts_as_any_other(case: Case, data: st.DataObject) -> None:
+    problem = case.problem()
+    w = data.draw(st.integers(0, len(problem.demands) - 1))
+    g = data.draw(st.integers(0, len(problem.configurations) - 1))
+    wider = problem.allowing(w, g)
+    fits = all(_need(problem, w, g).get(k, 0) <= problem.configurations[g].supply.get(k, 0) for k in problem.kinds)
+    assert bool(wider.eligible[w, g]) == fits
+    assert int((wider.state != problem.state).sum()) <= 1
+    best = max(worth(wider, plan) for plan in plans(wider))
+    assert worth(wider, solve(wider).pairs)[:-2] == best[:-2]
+
+
+@settings(parent=HASTE, max_examples=1000)
+@given(cases(), st.data())
+def test_the_components_share_nothing_and_their_plans_make_the_best_of_all(case: Case, data: st.DataObject) -> None:
+    problem = case.problem()
+    if data.draw(st.booleans()) and problem.eligible.any():
+        w, g = data.draw(st.sampled_from([(int(a), int(b)) for a, b in zip(*problem.eligible.nonzero(), strict=True)]))
+        problem = problem.requiring(Pair(w, g))
+    parts = components(problem)
+    for word in ("workloads", "configurations"):
+        numbers = [n for part in parts for n in getattr(part, word)]
+        assert len(numbers) == len(set(numbers))
+    for part in parts:
+        assert [problem.demands[w] for w in part.workloads] == list(part.problem.demands)
+        assert [problem.configurations[g] for g in part.configurations] == list(part.problem.configurations)
+    if len(parts) < 2:
+        return
+    try:
+        joined = [part.whole(pair) for part in parts for pair in solve_staged(part.problem).pairs]
+        whole = solve_staged(problem)
+    except SolveError:
+        assert not list(plans(problem))
+        return
+    union = Solution(tuple(sorted(joined)), Status.OPTIMAL)
+    assert check_solution(problem, union) == ()
+    assert worth(problem, union.pairs)[:-2] == worth(problem, whole.pairs)[:-2]
 
 
 def shuffled(case: Case, seed: int) -> tuple[dict[str, bytes], Inventory]:

@@ -16,7 +16,10 @@ def test_a_missing_score_excludes_the_pair_and_is_listed() -> None:
     problem = make.problem(make.intent(BOTH, ["w1", "w2"]), *world(make.scores("c1", {"w1;half": 5, "w2;half": 7})))
     assert state(problem, "w1", "c1/p1") == "ELIGIBLE"
     assert state(problem, "w1", "c1/q1") == "NO_SCORE"
-    assert problem.warnings == ('no score "w1;full" in speed of c1', 'no score "w2;full" in speed of c1')
+    assert problem.warnings == (
+        'no score "w1;full" in speed of c1 (30s old)',
+        'no score "w2;full" in speed of c1 (30s old)',
+    )
 
 
 def test_a_missing_score_counts_as_zero_where_the_intent_says_so() -> None:
@@ -24,13 +27,13 @@ def test_a_missing_score_counts_as_zero_where_the_intent_says_so() -> None:
     problem = make.problem(text, *world(make.scores("c1", {})))
     assert state(problem) == "ELIGIBLE"
     assert points(problem) == 0
-    assert problem.warnings == ('no score "w1;half" in speed of c1',)
+    assert problem.warnings == ('no score "w1;half" in speed of c1 (30s old)',)
 
 
 def test_a_missing_score_fails_the_plan_where_the_intent_says_so() -> None:
     text = make.intent(ONE, ["w1", "w2"], preference={"missing": "fail"})
     found = faults(text, *world(make.scores("c1", {})))
-    assert [f.what for f in found] == [f'no score "{w};half" in speed of c1' for w in ("w1", "w2")]
+    assert [f.what for f in found] == [f'no score "{w};half" in speed of c1 (30s old)' for w in ("w1", "w2")]
     assert {f.place for f in found} == {make.place(text, "missing:")}
 
 
@@ -124,7 +127,7 @@ def test_a_dimension_that_stands_several_times_is_aggregated(how: str, value: Fr
     text = make.intent(ONE, ["w1"], scores=[{"name": "speed", "dimension": make.DIMENSION, "aggregate": how}])
     problem = make.problem(text, *world(make.scores("c1", [("w1;half", v) for v in order])))
     assert points(problem) == value
-    assert problem.warnings == ("speed of c1: w1;half stands 3 times",)
+    assert problem.warnings == (f"speed of c1: w1;half stands 3 times: {how} of them (30s old)",)
 
 
 @pytest.mark.parametrize(("total", "value"), [(1, "0"), (3, "0.002"), (5, "0.002"), (-1, "0"), (-3, "-0.002")])
@@ -138,7 +141,7 @@ def test_a_mean_between_two_thousandths_goes_to_the_even_one(total: int, value: 
 def test_a_value_out_of_range_is_missing(value: int) -> None:
     problem = make.problem(make.intent(ONE, ["w1"]), *world(make.scores("c1", {"w1;half": value})))
     assert state(problem) == "NO_SCORE"
-    assert f"speed of c1: w1;half is {value}, outside -100 to 100: it counts as missing" in problem.warnings
+    assert f"speed of c1: w1;half is {value}, outside -100 to 100: it counts as missing (30s old)" in problem.warnings
     several = [("w1;half", value), ("w1;half", 7)]
     assert points(make.problem(make.intent(ONE, ["w1"]), *world(make.scores("c1", several)))) == 7
 

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gitops_ds.ids import ClusterName
 from gitops_ds.problem import Pair, Problem, State
-from gitops_ds.solution import Solution, StageResult, Status, check_solution, value_of
+from gitops_ds.problem.model import MoveLimit
+from gitops_ds.solution import Solution, StageResult, Status, check_solution, excess, value_of
 from gitops_ds.solver import solve
 from tests import builders as make
 
@@ -129,7 +131,7 @@ def test_every_state_but_one_forbids_the_pair(state: State) -> None:
 def test_one_unit_less_of_a_kind_is_too_little(kind: int) -> None:
     supply = PROBLEM.supply.copy()
     g = LABELS.index("c0/big")
-    used = sum(int(PROBLEM.request[w, kind]) for w, h in read(GOOD) if h == g)
+    used = sum(int(PROBLEM.need(w, h)[kind]) for w, h in read(GOOD) if h == g)
     supply[g, kind] = used
     assert check(read(GOOD), replace(PROBLEM, supply=supply)) == ()
     supply[g, kind] = used - 1
@@ -148,6 +150,66 @@ def test_a_swap_of_any_pair_for_its_neighbour_is_judged_by_the_rules_alone(i: in
 def test_a_soft_spread_is_no_rule() -> None:
     soft = replace(PROBLEM, spreads=tuple(replace(rule, hard=False) for rule in PROBLEM.spreads))
     assert check(read("5 c0/big, 5 c1/big"), soft) == ()
+
+
+# Rules that not every problem has: fewest copies, requests by device, limits of moves, pairs that must be there.
+
+
+def special() -> Problem:
+    """The same fleet: w6 has at least 2 copies, w2 needs 3 gpu as small, w3 is on c0, w4 on c1 and has lost a copy."""
+    demands = list(PROBLEM.demands)
+    demands[6] = replace(demands[6], min_copies=2)
+    demands[3] = replace(demands[3], incumbents=(ClusterName("c0"),))
+    demands[4] = replace(demands[4], incumbents=(ClusterName("c1"), ClusterName("gone")), copies=2)
+    incumbent = PROBLEM.incumbent.copy()
+    incumbent[3, 0] = incumbent[4, 1] = True
+    request = np.stack([PROBLEM.request] * 2, axis=1)
+    request[2, 1, PROBLEM.kinds.index("gpu")] = 3
+    return replace(
+        PROBLEM,
+        demands=tuple(demands),
+        incumbent=incumbent,
+        request=request,
+        variant=np.array([c.device == "small" for c in PROBLEM.configurations], dtype=np.int64),
+        move_limits=(MoveLimit((3, 4), 0),),
+        required=(Pair(0, LABELS.index("c0/big")),),
+    )
+
+
+SPECIAL = special()
+ALSO = "0 c0/big, 1 c0/big, "
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("6 c1/big", "default/w6 has 1 copies, wanted at least 2 or none"),
+        ("2 c1/small", "c1 under c1-small: 3 gpu of 2"),
+        ("3 c1/big", ""),
+        ("3 c1/big, 4 c2/big", "2 copies of default/fleet move, and 1 may"),
+        ("3 c1/big, 4 c0/big, 4 c2/big", "3 copies of default/fleet move, and 1 may"),
+        ("4 c2/big, 4 c3/big", "2 copies of default/fleet move, and 1 may"),
+        ("3 c0/big, 4 c1/big, 4 c2/big", ""),
+        ("6 c1/big, 6 c2/big", ""),
+        ("2 c1/big", ""),
+    ],
+)
+def test_the_special_rules_refuse_what_breaks_them(text: str, said: str) -> None:
+    lines = check(tuple(sorted(read(ALSO + text))), SPECIAL)
+    assert [line for line in lines if said in line] if said else lines == (), lines
+
+
+@pytest.mark.parametrize("text", ["", "0 c1/big, 1 c1/big", "0 c0/small, 1 c0/small"])
+def test_a_pair_that_must_be_there_is_missed(text: str) -> None:
+    assert "default/w0 is not on c0 under c0-big, where it must be" in check(read(text), SPECIAL)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "broken"),
+    [((), 0), (("c0",), 0), (("c0", "c1"), 1), (("c0", "c2"), 0), (("c0", "c1", "c3"), 2), (("c3",), 1)],
+)
+def test_the_excess_over_a_soft_rule(clusters: tuple[str, ...], broken: int) -> None:
+    assert excess(PROBLEM, PROBLEM.spreads[0], clusters) == broken
 
 
 def test_amounts_beyond_64_bits_are_still_added_right() -> None:
