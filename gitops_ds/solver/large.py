@@ -13,11 +13,17 @@ import numpy as np
 
 from gitops_ds.packing.model import broken, plan_of, plan_value
 from gitops_ds.problem.model import Pair, Problem
+from gitops_ds.problem.objective import NAMES
 from gitops_ds.solution import Solution, Status
 from gitops_ds.solver.merged import Merged, merged
+from gitops_ds.solver.patterns import pairs_of, search_of
 from gitops_ds.solver.search import solve_large
 from gitops_ds.solver.staged import solve_staged
 
+PROVABLE = 30_000
+"""Up to this many eligible pairs a proof by patterns was seen to come through; beyond, it only takes time."""
+QUICK = 1_000_000
+"""Entries of the tables up to which a round of pricing takes a fraction of a second."""
 COMPACT = 3_000
 """Up to this many eligible pairs the compact model is tried, in the time that is left, for a proof and for ties."""
 
@@ -34,18 +40,53 @@ def improving(problem: Problem) -> Iterator[Solution]:
         return
     ends = time.monotonic() + problem.time_limit
     plan = Solution((), Status.LIMIT)
-    for pairs, bound in solve_large(found.packing, _incumbent(problem, found), lambda: time.monotonic() > ends):
-        plan = _named(problem, found, tuple(Pair(w, g) for w, g in pairs), bound)
+    for plan in _by_patterns(problem, found):
         yield plan
-        if plan.status in (Status.OPTIMAL, Status.WITHIN_GAP):
-            break
+    if any(stage.name == NAMES for stage in plan.stages):
+        return
+    if plan.status is not Status.OPTIMAL:
+        first = plan
+        for plan in _searched(problem, found, first, ends):
+            yield plan
     left = ends - time.monotonic()
-    if left > 0 and plan.status is Status.LIMIT:
-        yield replace(plan, status=Status.SEARCHED)
     if left > 0 and plan.status is not Status.WITHIN_GAP and int(problem.eligible.sum()) <= COMPACT:
         proof = solve_staged(replace(problem, time_limit=left))
         if proof.status is Status.OPTIMAL:
             yield proof
+
+
+def _searched(problem: Problem, found: Merged, first: Solution, ends: float) -> Iterator[Solution]:
+    """Plans by the fixed search, none worse than `first`; the last one says whether the search came to its end."""
+    start = first.pairs or _incumbent(problem, found)
+    plan = first
+    for pairs, bound in solve_large(found.packing, start, lambda: time.monotonic() > ends):
+        plan = _tighter(_named(problem, found, tuple(Pair(w, g) for w, g in pairs), bound), first)
+        yield plan
+        if plan.status is not Status.LIMIT:
+            return
+    if time.monotonic() < ends:
+        yield replace(plan, status=Status.SEARCHED)
+
+
+def _by_patterns(problem: Problem, found: Merged) -> Iterator[Solution]:
+    """The plan of a dive, then the optimum where half of the time proves it; nothing for what is out of reach."""
+    if int(problem.eligible.sum()) > PROVABLE:
+        return
+    search = search_of(replace(problem, time_limit=problem.time_limit / 2))
+    if search is None or search.tables.size > QUICK:
+        return
+    attempt = search.attempt()
+    yield _named(problem, found, pairs_of(attempt.start), attempt.bound.parts // search.scale)
+    best = search.finished(attempt)
+    if best is not None:
+        yield best
+
+
+def _tighter(plan: Solution, first: Solution) -> Solution:
+    """The plan with the better of its own bounds and those of an earlier one."""
+    known = {s.name: s.bound for s in first.stages}
+    stages = (replace(s, bound=max(min(s.bound, known.get(s.name, s.bound)), s.value)) for s in plan.stages)
+    return replace(plan, stages=tuple(stages))
 
 
 def _named(problem: Problem, found: Merged, pairs: tuple[Pair, ...], bound: int) -> Solution:

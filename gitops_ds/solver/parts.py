@@ -21,6 +21,8 @@ from gitops_ds.solver.staged import solve_staged
 
 SMALL = 300
 """Up to this many eligible pairs a component is solved as one compact model: quicker than anything clever."""
+MIDDLING = 3_000
+"""Up to this many a proof by patterns comes within a second or not at all, so it needs no process of its own."""
 SHORTEST = 1.0
 """Seconds that every component may take at least."""
 
@@ -52,9 +54,11 @@ def solver_on(engine: Engine) -> Callable[[Problem], Solution]:
 
 def solve_component(problem: Problem) -> Solution:
     """One component, by the way that suits it."""
-    if int(problem.eligible.sum()) <= SMALL:
+    size = int(problem.eligible.sum())
+    if size <= SMALL:
         return solve_staged(problem)
-    return solve_by_patterns(problem) or guarded(problem, improving)
+    quick = solve_by_patterns(problem) if size <= MIDDLING else None
+    return quick or guarded(problem, improving)
 
 
 def _timed(problem: Problem, parts: Sequence[Component]) -> Iterator[Component]:

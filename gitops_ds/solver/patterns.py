@@ -48,6 +48,14 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """Where column generation and the dive after it ended: a proven bound and a plan."""
+
+    bound: Bound
+    start: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
 class PatternSearch:
     """One problem as patterns: the packing, its tables, and the whole parts that a unit of value is counted in."""
 
@@ -91,6 +99,17 @@ class PatternSearch:
                 smoothing = 0.3 * smoothing if smoothing > 0.05 else 0.0
         assert bound is not None
         return master, bound
+
+    def attempt(self) -> Attempt:
+        """A bound, and a plan close to it."""
+        master, bound = self.generate()
+        return Attempt(bound, tuple(dive(self.packing, self.tables, self.scale, master)))
+
+    def finished(self, attempt: Attempt) -> Solution | None:
+        """The proven optimum with its ties decided; None where that is out of reach."""
+        best = self.proved(attempt.bound, attempt.start)
+        best = best and self.tied(attempt.bound, best)
+        return None if best is None else _solution(self.found, best)
 
     def proved(self, bound: Bound, start: Sequence[Pattern]) -> list[Pattern] | None:
         """The optimum: `start` where it meets the bound, else the best of all patterns that a better plan may use."""
@@ -155,13 +174,12 @@ def search_of(problem: Problem) -> PatternSearch | None:
 def solve_by_patterns(problem: Problem) -> Solution | None:
     """The proven optimum with its ties decided; None where this way does not lead there within the time limit."""
     search = search_of(problem)
-    if search is None:
-        return None
-    master, bound = search.generate()
-    start = dive(search.packing, search.tables, search.scale, master)
-    best = search.proved(bound, start)
-    best = best and search.tied(bound, best)
-    return None if best is None else _solution(search.found, best)
+    return search.finished(search.attempt()) if search else None
+
+
+def pairs_of(patterns: Sequence[Pattern]) -> tuple[Pair, ...]:
+    """The pairs of these patterns, sorted."""
+    return tuple(sorted(Pair(w, g) for g, several in patterns for w in several))
 
 
 def scale_of(packing: Packing) -> int:
@@ -189,7 +207,7 @@ def worth_of(packing: Packing, patterns: Sequence[Pattern]) -> int:
 
 
 def _solution(found: Merged, patterns: Sequence[Pattern]) -> Solution:
-    pairs = tuple(sorted(Pair(w, g) for g, several in patterns for w in several))
+    pairs = pairs_of(patterns)
     every = (*(w.stage for w in found.main), found.ties)
     values = ((stage.name, found.value(stage, pairs)) for stage in every)
     return Solution(pairs, Status.OPTIMAL, tuple(StageResult(name, value, float(value)) for name, value in values))

@@ -19,7 +19,7 @@ from math import floor, inf
 import highspy
 import numpy as np
 
-from gitops_ds.errors import Fault, SolveError
+from gitops_ds.errors import Fault, InfeasibleError, SolveError
 from gitops_ds.problem.matrix import Matrix, matrix_of
 from gitops_ds.problem.model import Ints, Pair, Problem
 from gitops_ds.problem.objective import Stage
@@ -30,6 +30,9 @@ LARGEST_SUM = 2**31
 """Weighted sums of stages stay below this, where floating point cannot blur a unit."""
 MOST_COVERS = 200
 """How often the solver is asked again because amounts do not add up exactly."""
+_NO_PLAN = Fault("no plan keeps all rules of the problem")
+_INFEASIBLE = (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible)
+"""Every column has bounds, so that both mean the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,13 @@ def solve_staged(problem: Problem) -> Solution:
     """The best plan of `problem` by its stages, or the best one found before the time limit.
 
     Raises:
+        InfeasibleError: no plan keeps every rule.
         SolveError: the solver ended without a plan that may be used.
     """
     matrix = matrix_of(problem)
     if not len(matrix.columns.z_workload):
+        if problem.required:
+            raise InfeasibleError(_NO_PLAN)
         return Solution((), Status.OPTIMAL, tuple(StageResult(s.name, 0, 0.0) for s in matrix.stages))
     search = _Search(matrix, problem.gap, time.monotonic() + problem.time_limit)
     results: list[StageResult] = []
@@ -163,14 +169,17 @@ def _ask(search: _Search, group: _Group) -> _Run | None:
     """One run of the solver; None where it ends without a feasible plan.
 
     Raises:
+        InfeasibleError: there is no plan.
         SolveError: the status says that the model is wrong or that the solver broke.
     """
     solver = _loaded(search, group)
     solver.run()
     status, info = solver.getModelStatus(), solver.getInfo()
     if status not in USABLE:
-        if search.floors and status == highspy.HighsModelStatus.kInfeasible:
-            return None
+        if status in _INFEASIBLE:
+            if search.floors:
+                return None
+            raise InfeasibleError(_NO_PLAN)
         what = f"the solver ended without a plan: {solver.modelStatusToString(status)}"
         raise SolveError(Fault(what, fix="report this"))
     if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
