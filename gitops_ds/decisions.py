@@ -1,7 +1,7 @@
 """`Decision`: the solution said in names, with the reasons for each choice and against each other one.
 
 Owns the wording of reasons, plain ones first. Owns neither the solving (`solver.py`) nor the layout on a screen
-(`report/`). What a forced move would cost the whole plan needs a second solve: see `whatif.py`.
+(`report/`). What a forced move would cost the whole plan needs a second solve: see `whatif/`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from gitops_ds.ids import ClusterName, Device, IntentId, PolicyId, ResourceKind, WorkloadId
 from gitops_ds.problem.model import POINT, Problem, State
+from gitops_ds.problem.obstacles import Obstacle, barriers
 from gitops_ds.quantity import format_quantity
 from gitops_ds.solution import Solution, excess
 
@@ -54,7 +55,8 @@ class Unplaced:
     """A workload that has fewer copies in the plan than are wanted, and what keeps the rest from a place.
 
     `short` is what the best cluster lacks, by resource kind, where capacity is the reason; `kept` are the clusters
-    that it stays on because git has it there.
+    that it stays on because git has it there; `relaxations` what would have to change for it to get its place, as far
+    as that was asked for.
     """
 
     workload: WorkloadId
@@ -64,6 +66,7 @@ class Unplaced:
     short: Mapping[ResourceKind, Fraction]
     kept: tuple[ClusterName, ...]
     alternatives: tuple[Alternative, ...] = field(default=(), compare=False)
+    relaxations: tuple[str, ...] = field(default=(), compare=False)
 
 
 _BETTER_WITHOUT = "the plan is better without it"
@@ -80,6 +83,7 @@ class Reasons:
 
     def __init__(self, problem: Problem, solution: Solution, kept: Mapping[int, tuple[int, ...]]) -> None:
         self._problem = problem
+        self._kept = kept
         self._chosen = {**solution.configuration_of(problem)}
         self._on: dict[int, list[int]] = {}
         for w, g in solution.pairs:
@@ -138,15 +142,25 @@ class Reasons:
         if state == State.CAPACITY:
             return "capacity", self._too_big(w, g) or self._taken(w, g) or "too small"
         if state == State.HELD:
-            holder = self._chosen.get(int(self._problem.cluster_of[g]))
-            return "configuration", f"{cluster} keeps its configuration{self._for_whom(holder, w)}"
-        plain = {
-            State.NO_SCORE: ("no-score", "has no score"),
-            State.STALE: ("stale", "its score is stale"),
-            State.TAINT: ("taint", f"{cluster} is unavailable or has a taint that is not tolerated"),
-            State.SELECTOR: ("selector", "pin, allow or avoid excludes it"),
-        }
+            return self._held(w, g)
+        if state in (State.TAINT, State.SELECTOR):
+            code = "taint" if state == State.TAINT else "selector"
+            return code, " and ".join(_barred(one, cluster) for one in barriers(self._problem, w, cluster)) or code
+        plain = {State.NO_SCORE: ("no-score", "has no score"), State.STALE: ("stale", "its score is stale")}
         return plain.get(state, ("kept", "it is kept where it is"))
+
+    def _held(self, w: int, g: int) -> tuple[str, str]:
+        """What a workload that is kept holds against a pair: its configuration, or that they are apart or together."""
+        problem = self._problem
+        c = int(problem.cluster_of[g])
+        for v, places in sorted(self._kept.items()):
+            name, here = problem.demands[v].workload.name, [h for h in places if problem.cluster_of[h] == c]
+            if here and any(v in group and w in group for group in problem.apart):
+                return "apart", f"it must be apart from {name}, which stays on {problem.clusters[c]}"
+            if not here and any(v in group and w in group for group in problem.together):
+                stays = ", ".join(dict.fromkeys(problem.configurations[h].cluster for h in places))
+                return "together", f"it must be with {name}, which stays {f'on {stays}' if stays else 'where it is'}"
+        return "configuration", f"{problem.clusters[c]} keeps its configuration{self._for_whom(self._chosen.get(c), w)}"
 
     def _in_the_plan(self, w: int, g: int) -> tuple[str, str]:
         """The reason that the plan gives against a pair that the data would allow."""
@@ -175,15 +189,25 @@ class Reasons:
         if not mine:
             few = demand.min_copies or 1
             return ("copies", f"fewer than {few} copies would have a place") if few > 1 else ("worse", _BETTER_WITHOUT)
-        loss = min(self._net(w, h) for h in mine) - self._net(w, g)
+        least = min(mine, key=lambda h: self._net(w, h))
+        loss = self._net(w, least) - self._net(w, g)
         if loss > 0:
-            return "worse", f"worse by {format_points(loss)}"
+            return "worse", f"worse by {format_points(loss)}{self._costs(w, least, g, loss)}"
         uneven = self._less_even(w, g)
         if loss == 0 and uneven:
             return "spread", f"its copies would be less even over {uneven}"
         if self._is_one_move_too_many(w, g):
             return "moves", "maxMoves lets no more copies move"
         return ("equal", "equal: names decide") if loss == 0 else ("worse", "worse in total")
+
+    def _costs(self, w: int, chosen: int, other: int, loss: int) -> str:
+        """What the cost of changes has to do with a loss; "" where it has nothing to do with it."""
+        cost = loss - int(self._problem.score[w, chosen] - self._problem.score[w, other])
+        if cost <= 0:
+            return f" ({format_points(-cost)} saved in the cost of changes counted)" if cost else ""
+        if cost > loss:
+            return f" ({format_points(cost - loss)} more in score, {format_points(cost)} in the cost of changes)"
+        return f" ({format_points(cost)} of it the cost of changes)"
 
     def _less_even(self, w: int, g: int) -> str:
         """The key of a soft rule that a copy here, in place of any of the workload's own, breaks more; "" for none."""
@@ -284,6 +308,16 @@ def points(thousandths: int) -> int | float:
 
 
 _PLAIN_FIRST = ("capacity", "configuration", "apart", "together", "spread", "taint", "selector", "stale", "no-score")
+
+
+def _barred(one: Obstacle, cluster: ClusterName) -> str:
+    """What keeps a workload off a cluster, in words."""
+    return {
+        "unaccepted": f"{cluster} is not accepted by the hub",
+        "unavailable": f"{cluster} is unavailable",
+        "taint": f"the taint {one.detail} of {cluster} is not tolerated",
+        "selector": f"{one.detail} exclude{'' if ' and ' in one.detail else 's'} it",
+    }[one.code]
 
 
 def _main_reason(against: Sequence[Alternative]) -> str:

@@ -5,6 +5,7 @@
     |- InputError             1   what a person wrote, or a snapshot holds, is wrong: one fault each
     |- HubError               1   the hub, or the snapshot of it, cannot be read
     |- SolveError             1   the solver gave nothing that may be used
+    |  `- InfeasibleError      1   proved: no plan at all keeps every rule
     |- RepositoryError        1   the git repository is not usable as it is
     |- HeldError              3   the plan differs from git, and a guard keeps it from being committed
     |- ContentionError        5   the branch kept moving until the tries ran out
@@ -104,6 +105,13 @@ class HubError(GitopsDsError):
 
 class SolveError(GitopsDsError):
     """The solver gave no answer that may be used."""
+
+
+class InfeasibleError(SolveError):
+    """No plan keeps every rule of the problem: a proof, and no failure of the solver.
+
+    A plan may leave workloads out, so this takes a pair that is required.
+    """
 
 
 class RepositoryError(GitopsDsError):

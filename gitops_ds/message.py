@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from gitops_ds.decisions import Decision, format_points
 from gitops_ds.ids import ClusterName, WorkloadId
 from gitops_ds.reconcile import Plan
-from gitops_ds.steps import Steps, steps
+from gitops_ds.steps import ClusterStep, Steps, WorkloadStep, steps
 from gitops_ds.tree import LOCK, digest_of
 
 WIDTH = 72
@@ -38,6 +38,30 @@ def is_ours(message: str) -> bool:
     return _OURS.search(message.rstrip().rpartition("\n\n")[2]) is not None
 
 
+def loss_reason(made: Plan, step: WorkloadStep | ClusterStep) -> str:
+    """Why something that git has is in the plan no more; "" for a step that takes nothing away."""
+    if isinstance(step, ClusterStep):
+        return "no intent lists the cluster any more" if step.verb == "release" else ""
+    if step.verb != "remove":
+        return ""
+    owners = [p.intent for p in made.before.placements if p.workload == step.workload] if made.before else []
+    gone = [str(owner) for owner in owners if owner not in made.problem.intents]
+    if any(demand.workload == step.workload for demand in made.problem.demands):
+        return "it has no place any more"
+    return f"intent {gone[0]} is no longer there" if gone else "no intent names it any more"
+
+
+def taken_back(made: Plan) -> tuple[str, ...]:
+    """The files that are not as gitops-ds wrote them, or that stand in its way: a commit of the plan writes them."""
+    return tuple(sorted({*made.difference.edited, *made.difference.in_the_way}))
+
+
+def kept_phrase(made: Plan) -> str:
+    """How many copies without a place in the plan stay where git has them, to follow the number of placed ones."""
+    kept = sum(len(one.kept) for one in made.unplaced)
+    return f", {kept} kept where git has {'it' if kept == 1 else 'them'}" if kept else ""
+
+
 def _subject(made: Plan, found: Steps) -> str:
     counted = (
         ("place", "workload", found.count("place")),
@@ -49,8 +73,9 @@ def _subject(made: Plan, found: Steps) -> str:
     )
     parts = [f"{verb} {n} {noun}{'s' if n > 1 else ''}" for verb, noun, n in counted if n]
     if not parts:
-        n = len(made.difference.changes)
-        parts = ["record what the intents say now" if made.before else f"write {n} files"]
+        n, edits = len(made.difference.changes), len(taken_back(made))
+        written = f"take back {edits} edited file{'s' if edits > 1 else ''}" if edits else f"write {n} files"
+        parts = ["record what the intents say now" if made.before and not edits else written]
     subject = f"gitops-ds: {', '.join(parts)}"
     if len(subject) > WIDTH:
         total = sum(n for _, _, n in counted)
@@ -65,14 +90,19 @@ def _body(made: Plan, found: Steps) -> Iterator[str]:
         of_workload.setdefault(decision.workload, []).append(decision)
         if decision.policy is not None:
             on_cluster.setdefault(decision.cluster, []).append(decision.workload.name)
-    moved = [(f"{s.workload}: {s}", _why(of_workload.get(s.workload, ()))) for s in found.workloads]
+    moved = [
+        (f"{s.workload}: {s}", loss_reason(made, s) or _why(of_workload.get(s.workload, ()))) for s in found.workloads
+    ]
     yield _section("Workloads", moved)
-    changed = [(f"{s.cluster}: {s}", _for(on_cluster.get(s.cluster, ()))) for s in found.clusters]
+    changed = [
+        (f"{s.cluster}: {s}", loss_reason(made, s) or _for(on_cluster.get(s.cluster, ()))) for s in found.clusters
+    ]
     yield _section("Clusters", changed)
     kept = {u.workload: f"stays on {', '.join(u.kept)}" if u.kept else "" for u in made.unplaced}
     yield _section("Without a place", [(f"{u.workload}: {u.reason}", kept[u.workload]) for u in made.unplaced])
+    yield _section("Written anew over what somebody edited by hand", [(path, "") for path in taken_back(made)])
     wanted = sum(d.copies for d in made.problem.demands)
-    yield f"Placed {made.value.placed} of {wanted} copies, score {format_points(made.value.score)}."
+    yield f"Placed {made.value.placed} of {wanted} copies{kept_phrase(made)}, score {format_points(made.value.score)}."
 
 
 def _section(title: str, items: Sequence[tuple[str, str]]) -> str:

@@ -20,6 +20,7 @@ from gitops_ds.inventory import Inventory
 from gitops_ds.lock import Lock, read_lock, write_lock
 from gitops_ds.manifests import render
 from gitops_ds.problem import POINT, Incumbent, Pair, Problem, State, build
+from gitops_ds.recall import INPUT, STATUS, input_digest, recall
 from gitops_ds.solution import Solution, Status, Value, value_of
 from gitops_ds.tree import INVENTORY, LOCK, Difference, Tree, compare, lay_out
 
@@ -38,6 +39,8 @@ class Plan:
         blueprint: what is rendered, in names; `before` is the one that git holds (None: none yet).
         tree: the rendered files; `difference` is against git's.
         warnings: what a reader should know, sorted.
+        problem: the problem whose plan `solution` is: what `kept` leaves of `whole`.
+        kept: the workloads that stay where git has them, with the configurations that they run under.
     """
 
     status: Literal["unchanged", "changed", "held"]
@@ -54,6 +57,8 @@ class Plan:
     warnings: tuple[str, ...]
     problem: Problem
     solution: Solution
+    whole: Problem
+    kept: Mapping[int, tuple[int, ...]]
 
 
 def plan(
@@ -83,12 +88,14 @@ def plan(
     locked = read_lock(current[LOCK], LOCK) if LOCK in current else None
     incumbent = replace(locked.blueprint.incumbent(), known=_known(locked)) if locked else Incumbent()
     problem = build(intents, inventory, instant, incumbent)
-    draft = _draft(problem, solve, locked.blueprint if locked else None)
+    digest = input_digest(problem, solver or {})
+    known = recall(problem, locked, digest)
+    draft = _draft(problem, (lambda _: known) if known else solve, locked.blueprint if locked else None)
     lock = Lock(
         {one.id: intent_digest(one.intent) for one in intents},
         draft.blueprint,
         incumbent,
-        dict(solver or {}),
+        {**(solver or {}), INPUT: digest, STATUS: draft.solution_status.value},
         _scores(problem, draft.decisions),
     )
     held = tuple(_held(intents, draft.unplaced))
@@ -100,7 +107,7 @@ def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
     solution, kept = _settle(problem, solve)
     solution, stayed = _worth_it(problem, solution, kept, solve)
     final = problem.keeping(kept)
-    reasons = Reasons(replace(final, supply=problem.supply), solution, kept)
+    reasons = Reasons(replace(final, supply=problem.supply, together=problem.together), solution, kept)
     decisions = reasons.decisions()
     unplaced = tuple(_unplaced(final, solution, reasons, kept))
     blueprint = _blueprint(problem, decisions, unplaced, old)
@@ -119,6 +126,8 @@ def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
         warnings=(*problem.warnings, *stayed),
         problem=final,
         solution=solution,
+        whole=problem,
+        kept=kept,
     )
 
 

@@ -64,8 +64,8 @@ def _reconcile(folder: Path) -> None:
     from gitops_ds.report.text import plan_text
 
     say("$ gitops-ds reconcile --hub demo")
-    made, commit = reconcile(folder, "demo", None)
-    show([*plan_text(made), ("", ""), (f"commit {commit}", "good")])
+    done = reconcile(folder, "demo", None)
+    show([*plan_text(done.plan, done.basis), ("", ""), (f"commit {done.commit}", "good")])
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -14,10 +14,20 @@ from gitops_ds.cli import options
 @options.repo
 @options.hub
 @options.at
+@options.max_age
 @options.output
 @options.overwrite
 @options.detailed
-def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool) -> int:
+def command(
+    *,
+    repo: Path,
+    hub: str | None,
+    at: datetime | None,
+    max_age: timedelta | None,
+    output: str,
+    overwrite: bool,
+    detailed: bool,
+) -> int:
     """Show how rendered/ would change against the head commit, as a diff.
 
     The text is a patch that `git apply` takes; nothing is printed where nothing would change.
@@ -27,7 +37,7 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, ov
     from gitops_ds.report.json import diff_json, dumps
     from gitops_ds.report.text import diff_text
 
-    made = read_inputs(repo, hub, at, committed=False).plan(overwrite=overwrite)
+    made = read_inputs(repo, hub, at, committed=False, max_age=max_age).plan(overwrite=overwrite)
     if output == "json":
         say(dumps(diff_json(made)))
     else:

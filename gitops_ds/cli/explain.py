@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gitops_ds.cli import options
+
+if TYPE_CHECKING:
+    from gitops_ds.cli.inputs import Inputs
+    from gitops_ds.evidence import Evidence
+    from gitops_ds.reconcile import Plan
 
 
 @click.command()
@@ -15,11 +22,24 @@ from gitops_ds.cli import options
 @options.repo
 @options.hub
 @options.at
+@options.max_age
 @options.output
-def command(*, workloads: tuple[str, ...], repo: Path, hub: str | None, at: datetime | None, output: str) -> int:
+@click.option("--no-losses", "quick", is_flag=True, help="Do not solve for what each alternative would cost.")
+def command(
+    *,
+    workloads: tuple[str, ...],
+    repo: Path,
+    hub: str | None,
+    at: datetime | None,
+    max_age: timedelta | None,
+    output: str,
+    quick: bool,
+) -> int:
     """Say why each WORKLOAD (all of them by default) is where it is, and why not elsewhere.
 
-    Names the scores that decided, with their age, and for every other cluster and policy the first reason.
+    Names the scores that decided, with their age, and for every other cluster and policy the first reason. For a
+    WORKLOAD that is named, each alternative is solved for: what the whole plan would lose by it, and who would move.
+    For one without a place, the smallest changes that would give it one.
     """
     from gitops_ds.cli.inputs import exit_code, read_inputs
     from gitops_ds.cli.terminal import say, show
@@ -27,11 +47,32 @@ def command(*, workloads: tuple[str, ...], repo: Path, hub: str | None, at: date
     from gitops_ds.report.json import dumps, evidence_json
     from gitops_ds.report.text import evidence_text
 
-    inputs = read_inputs(repo, hub, at, committed=False)
+    inputs = read_inputs(repo, hub, at, committed=False, max_age=max_age)
     made = inputs.plan(overwrite=True)
-    found = evidence(made, inputs.inventory, inputs.instant, workloads)
+    found = _weighed(
+        inputs, made, evidence(made, inputs.inventory, inputs.instant, workloads), losses=bool(workloads) and not quick
+    )
     if output == "json":
         say(dumps(evidence_json(made, found)))
     else:
         show(line for one in found for line in (*evidence_text(one), ("", "")))
     return exit_code(made)
+
+
+def _weighed(inputs: Inputs, made: Plan, found: Sequence[Evidence], *, losses: bool) -> list[Evidence]:
+    """The evidence with what takes solving again: what would give a place, and with `losses` what others cost."""
+    from gitops_ds.cli.progress import progress
+    from gitops_ds.evidence import with_losses, with_relaxations
+    from gitops_ds.solver.relaxation import least_capacity
+
+    with progress() as tell:
+        wider = with_relaxations(
+            found,
+            made,
+            inputs.inventory,
+            inputs.instant,
+            solve=inputs.solve,
+            least_capacity=least_capacity,
+            tell=tell,
+        )
+        return list(with_losses(list(wider), made, inputs.solve, tell) if losses else wider)

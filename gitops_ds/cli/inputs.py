@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
 from pathlib import Path
 
-from gitops_ds.errors import Fault, HubError, InputError, UsageError
-from gitops_ds.hub import merge_repository, objects_from_files, read_snapshot
+from gitops_ds.cli.snapshots import basis_of, hub_source, read_hub, refuse_old
+from gitops_ds.errors import Fault, InputError
+from gitops_ds.hub import merge_repository, objects_from_files
 from gitops_ds.intent.load import SUFFIXES, LoadedIntent, load_intents
 from gitops_ds.inventory import Inventory
-from gitops_ds.reconcile import Plan, plan
+from gitops_ds.reconcile import Plan, Solve, plan
 from gitops_ds.repo import Repository, open_repository, read_commit, read_worktree
-from gitops_ds.sample import sample_folder
+from gitops_ds.report.basis import Basis
 from gitops_ds.tree import ROOT
 
 INTENT = "intent"
@@ -36,25 +38,42 @@ class Inputs:
     intents: tuple[LoadedIntent, ...]
     inventory: Inventory
     current: Files
-    instant: datetime
+    basis: Basis
 
-    def plan(self, *, overwrite: bool = False) -> Plan:
-        """The plan for these inputs."""
-        from gitops_ds.engine import engine_from
-        from gitops_ds.solver import SOLVER_VERSION, solver_on
+    @property
+    def instant(self) -> datetime:
+        """When scores are judged."""
+        return self.basis.instant
 
-        return plan(
+    def plan(self, *, overwrite: bool = False, hints: bool = False) -> Plan:
+        """The plan for these inputs; with `hints` it says what room would place whom it has no place for."""
+        from gitops_ds.evidence import hinted
+        from gitops_ds.solver import SOLVER_VERSION
+        from gitops_ds.solver.relaxation import HASTE, least_capacity
+
+        made = plan(
             self.intents,
             self.inventory,
             self.current,
             self.instant,
-            solver_on(engine_from(os.environ.get("GITOPS_DS_ENGINE", "local"))),
+            self.solve,
             solver={"name": SOLVER_VERSION},
             overwrite=overwrite,
         )
+        return hinted(made, partial(least_capacity, seconds=HASTE)) if hints and made.unplaced else made
+
+    @cached_property
+    def solve(self) -> Solve:
+        """The solver, on the engine that the environment names."""
+        from gitops_ds.engine import engine_from
+        from gitops_ds.solver import solver_on
+
+        return solver_on(engine_from(os.environ.get("GITOPS_DS_ENGINE", "local")))
 
 
-def read_inputs(folder: Path, hub: str | None, at: datetime | None, *, committed: bool) -> Inputs:
+def read_inputs(
+    folder: Path, hub: str | None, at: datetime | None, *, committed: bool, max_age: timedelta | None = None
+) -> Inputs:
     """Everything that a plan needs.
 
     Args:
@@ -62,12 +81,15 @@ def read_inputs(folder: Path, hub: str | None, at: datetime | None, *, committed
         hub: as the option --hub says it.
         at: the instant to judge scores at; None: the snapshot's own, else now.
         committed: read intents and policies from the head commit, not from the working tree.
+        max_age: how old the snapshot may be; None: of any age.
 
     Raises:
         GitopsDsError: one of the inputs cannot be read; wrong intents and wrong manifests are told together.
     """
     repo = open_repository(folder)
-    facts = read_hub(hub)
+    source, now = hub_source(hub), datetime.now(UTC).replace(microsecond=0)
+    facts = read_hub(source)
+    refuse_old(facts, source, max_age, now)
     current = read_commit(repo, repo.head, [ROOT], LARGEST_FILE)
     faults: list[Fault] = []
     intents: tuple[LoadedIntent, ...] = ()
@@ -82,29 +104,7 @@ def read_inputs(folder: Path, hub: str | None, at: datetime | None, *, committed
         faults += error.faults
     if faults:
         raise InputError(*faults)
-    return Inputs(repo, intents, inventory, current, at or facts.captured_at or datetime.now(UTC))
-
-
-def read_hub(hub: str | None) -> Inventory:
-    """The hub's facts.
-
-    Raises:
-        UsageError: no hub is named, or not one that can be read.
-        HubError: it cannot be read.
-    """
-    kind, _, rest = (hub or "").partition(":")
-    match kind:
-        case "":
-            fix = "--hub snapshot:DIR, or --hub demo; GITOPS_DS_HUB sets it for good"
-            raise UsageError(Fault("which hub? None is named", fix=fix))
-        case "demo" if not rest:
-            return read_snapshot(sample_folder() / "hub")
-        case "snapshot" if rest:
-            return read_snapshot(Path(rest))
-        case "kubernetes":
-            fix = "save what the hub holds (kubectl get -o yaml) into a folder and use --hub snapshot:DIR"
-            raise HubError(Fault("this release reads no live hub", fix=fix))
-    raise UsageError(Fault(f'"{hub}" is no hub', fix="write snapshot:DIR or demo"))
+    return Inputs(repo, intents, inventory, current, basis_of(facts, source, at, now))
 
 
 def with_repository(facts: Inventory, files: Files) -> Inventory:
@@ -119,9 +119,13 @@ def _files(repo: Repository, folders: tuple[str, ...] | list[str], limit: int, *
 
 
 def exit_code(made: Plan, *, detailed: bool = False) -> int:
-    """4 where a workload has no place, else 3 where the plan is held, else 2 with --detailed-exitcode for a change."""
+    """3 where anything but a workload without a place holds the plan, else 4 where a workload has no place.
+
+    Else 2 with --detailed-exitcode for a change, and 0.
+    """
+    strict = [one for one in made.unplaced if made.problem.intents[one.intent].intent.spec.unplaced == "fail"]
+    if len(made.held) > len(strict):
+        return 3
     if made.unplaced:
         return 4
-    if made.status == "held":
-        return 3
     return 2 if detailed and made.status == "changed" else 0

@@ -6,7 +6,7 @@ Owns their names, help and environment variables. Owns no use of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,21 @@ class Instant(click.ParamType[datetime]):
         return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+class Duration(click.ParamType[timedelta]):
+    """A span of time, as intents write it."""
+
+    name = "DURATION"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """`value` as a span of time."""
+        from gitops_ds.intent.base import as_duration
+
+        try:
+            return as_duration(value)
+        except ValueError as error:
+            self.fail(f'"{value}" is no duration: {error}', param, ctx)
+
+
 repo: Callable[[F], F] = click.option(
     "--repo",
     metavar="DIR",
@@ -49,6 +64,14 @@ at: Callable[[F], F] = click.option(
     "--at",
     type=Instant(),
     help="The instant at which scores are judged [default: the snapshot's own, else now].",
+)
+max_age: Callable[[F], F] = click.option(
+    "--max-snapshot-age",
+    "max_age",
+    type=Duration(),
+    envvar="GITOPS_DS_MAX_SNAPSHOT_AGE",
+    show_envvar=True,
+    help="Refuse a snapshot that is older, such as 2h [default: any age].",
 )
 output: Callable[[F], F] = click.option(
     "--output",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -14,12 +14,21 @@ from gitops_ds.cli import options
 @options.repo
 @options.hub
 @options.at
+@options.max_age
 @options.output
 @options.overwrite
 @options.detailed
 @click.option("--all", "whole", is_flag=True, help="Cut nothing from the text.")
 def command(
-    *, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool, whole: bool
+    *,
+    repo: Path,
+    hub: str | None,
+    at: datetime | None,
+    max_age: timedelta | None,
+    output: str,
+    overwrite: bool,
+    detailed: bool,
+    whole: bool,
 ) -> int:
     """Show what would be placed and committed, and why. Writes nothing.
 
@@ -31,9 +40,10 @@ def command(
     from gitops_ds.report.json import dumps, plan_json
     from gitops_ds.report.text import plan_text
 
-    made = read_inputs(repo, hub, at, committed=False).plan(overwrite=overwrite)
+    inputs = read_inputs(repo, hub, at, committed=False, max_age=max_age)
+    made = inputs.plan(overwrite=overwrite, hints=True)
     if output == "json":
-        say(dumps(plan_json(made)))
+        say(dumps(plan_json(made, basis=inputs.basis)))
     else:
-        show(plan_text(made, whole=whole))
+        show(plan_text(made, inputs.basis, whole=whole))
     return exit_code(made, detailed=detailed)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,6 +15,7 @@ from gitops_ds.cli import options
 if TYPE_CHECKING:
     from gitops_ds.cli.inputs import Inputs
     from gitops_ds.reconcile import Plan
+    from gitops_ds.report.basis import Basis
 
 TRIES = 10
 """How often the plan is made anew because the branch moved while it was made."""
@@ -25,10 +26,20 @@ MOST_NOTES = 10
 @options.repo
 @options.hub
 @options.at
+@options.max_age
 @options.output
 @options.overwrite
 @options.detailed
-def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, overwrite: bool, detailed: bool) -> int:
+def command(
+    *,
+    repo: Path,
+    hub: str | None,
+    at: datetime | None,
+    max_age: timedelta | None,
+    output: str,
+    overwrite: bool,
+    detailed: bool,
+) -> int:
     """Plan from the committed intents and commit the rendered tree.
 
     Reads intent/ and policies/ from the head commit: what is not committed is not read. Where the plan changes
@@ -39,19 +50,35 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, ov
     from gitops_ds.report.json import dumps, plan_json
     from gitops_ds.report.text import plan_text
 
-    made, commit = reconcile(repo, hub, at, overwrite=overwrite)
+    done = reconcile(repo, hub, at, overwrite=overwrite, max_age=max_age)
     if output == "json":
-        say(dumps(plan_json(made, commit)))
+        say(dumps(plan_json(done.plan, done.commit, done.basis)))
     else:
-        show(plan_text(made))
-        show([("", ""), (f"commit {commit}", "good")] if commit else [])
-    return exit_code(made, detailed=detailed)
+        show(plan_text(done.plan, done.basis))
+        show([("", ""), (f"commit {done.commit}", "good")] if done.commit else [])
+    return exit_code(done.plan, detailed=detailed)
+
+
+class Done(NamedTuple):
+    """The plan from what is committed, the facts it stands on, and the commit that holds it.
+
+    The commit is None where nothing changes or the plan is held.
+    """
+
+    plan: Plan
+    basis: Basis
+    commit: str | None
 
 
 def reconcile(
-    folder: Path, hub: str | None, at: datetime | None, *, overwrite: bool = False
-) -> tuple[Plan, str | None]:
-    """The plan from what is committed, and the commit that holds it: None where nothing changes or the plan is held.
+    folder: Path,
+    hub: str | None,
+    at: datetime | None,
+    *,
+    overwrite: bool = False,
+    max_age: timedelta | None = None,
+) -> Done:
+    """Plan from what is committed, and commit the rendered tree.
 
     Where the branch moves meanwhile, the plan is made anew on its new head.
 
@@ -59,12 +86,14 @@ def reconcile(
         GitopsDsError: an input is wrong, or the commit could not be made; the branch is as it was.
     """
     from gitops_ds.cli.inputs import read_inputs
+    from gitops_ds.cli.snapshots import old_warning
     from gitops_ds.errors import ContentionError, HeldError
 
+    _check_place(folder)
     _finish_interrupted(folder)
     for last in (number == TRIES for number in range(1, TRIES + 1)):
-        inputs = read_inputs(folder, hub, at, committed=True)
-        made = inputs.plan(overwrite=overwrite)
+        inputs = read_inputs(folder, hub, at, committed=True, max_age=max_age)
+        made = inputs.plan(overwrite=overwrite, hints=True)
         try:
             commit = _commit(inputs, made)
         except HeldError as error:
@@ -73,9 +102,26 @@ def reconcile(
             if last:
                 raise
             continue
+        _warn(old_warning(inputs.inventory, inputs.basis.source, datetime.now(UTC)))
         _note_uncommitted(inputs)
-        return made, commit
+        return Done(made, inputs.basis, commit)
     raise AssertionError("the last try returns or raises")
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse to commit into the middle of a merge and its kind; tell where a commit would be on no branch."""
+    from gitops_ds.repo import open_repository, refuse_underway
+
+    opened = open_repository(folder)
+    refuse_underway(opened)
+    if opened.branch is None:
+        _warn("HEAD is detached, so this commits to no branch: keep what it makes with `git branch NAME COMMIT`")
+
+
+def _warn(text: str) -> None:
+    from gitops_ds.cli.terminal import show
+
+    show([(f"warning: {text}", "warn")] if text else [], error=True)
 
 
 def _finish_interrupted(folder: Path) -> None:

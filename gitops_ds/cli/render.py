@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -14,9 +14,12 @@ from gitops_ds.cli import options
 @options.repo
 @options.hub
 @options.at
+@options.max_age
 @click.option("--locked", is_flag=True, help="Render from the lock in git: no hub, no solver.")
 @click.option("--to", metavar="DIR", type=click.Path(path_type=Path), help="An empty or new folder to write into.")
-def command(*, repo: Path, hub: str | None, at: datetime | None, locked: bool, to: Path | None) -> int:
+def command(
+    *, repo: Path, hub: str | None, at: datetime | None, max_age: timedelta | None, locked: bool, to: Path | None
+) -> int:
     """Write the rendered tree to a folder, or list its files with their sha256.
 
     With --locked the tree comes from rendered/gitops-ds.lock of the head commit and the committed intents: where nobody
@@ -36,7 +39,7 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, locked: bool, t
         intents = load_intents(read_commit(opened, opened.head, [INTENT], LARGEST_INTENT, suffixes=SUFFIXES))
         tree = render_locked(intents, read_commit(opened, opened.head, [ROOT], LARGEST_FILE))
     else:
-        made = read_inputs(repo, hub, at, committed=False).plan(overwrite=True)
+        made = read_inputs(repo, hub, at, committed=False, max_age=max_age).plan(overwrite=True)
         tree, code = made.tree, exit_code(made)
     if to is None:
         say(tree[INVENTORY].decode(), end="")

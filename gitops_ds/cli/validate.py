@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from gitops_ds.cli import options
 
 if TYPE_CHECKING:
     from gitops_ds.errors import Fault
+    from gitops_ds.inventory import Inventory
 
 _ONE = {"intents": "intent", "policies": "policy"}
 Read = Callable[[Sequence[str], int, Sequence[str]], Mapping[str, bytes]]
@@ -23,15 +24,19 @@ Read = Callable[[Sequence[str], int, Sequence[str]], Mapping[str, bytes]]
 @options.repo
 @options.hub
 @options.at
+@options.max_age
 @options.output
 @click.option("--staged", is_flag=True, help="Check what is staged for the next commit (for a pre-commit hook).")
-def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, staged: bool) -> int:
+def command(
+    *, repo: Path, hub: str | None, at: datetime | None, max_age: timedelta | None, output: str, staged: bool
+) -> int:
     """Check intents, policies and rendered/ for every fault at once. Writes nothing.
 
     Without --hub only the repository is looked at. With it, names, labels, scores and cluster sets are held against
-    the hub's facts too. A rendered file that is not as gitops-ds wrote it is a fault.
+    the hub's facts too. A rendered file that is not as gitops-ds wrote it is a fault. With --staged, GITOPS_DS_HUB does
+    not count: what is staged for the hub is not on it yet.
     """
-    from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, MANIFESTS, read_hub, with_repository
+    from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, MANIFESTS, with_repository
     from gitops_ds.cli.terminal import say
     from gitops_ds.errors import GitopsDsError, InputError, raise_faults
     from gitops_ds.intent.load import SUFFIXES, LoadedIntent, load_intents
@@ -40,7 +45,9 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, st
     from gitops_ds.report.json import API_VERSION, dumps
     from gitops_ds.tree import ROOT
 
-    facts = read_hub(hub) if hub else Inventory()
+    if staged and _is_from_environment("hub"):
+        hub = None
+    facts = _facts(hub, max_age) if hub else Inventory()
     read, before = _readers(repo, staged=staged)
     faults: list[Fault] = []
     intents: tuple[LoadedIntent, ...] = ()
@@ -68,6 +75,20 @@ def command(*, repo: Path, hub: str | None, at: datetime | None, output: str, st
     return 0
 
 
+def _is_from_environment(parameter: str) -> bool:
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is click.core.ParameterSource.ENVIRONMENT
+
+
+def _facts(hub: str, max_age: timedelta | None) -> Inventory:
+    from gitops_ds.cli.snapshots import hub_source, read_hub, refuse_old
+
+    source = hub_source(hub)
+    facts = read_hub(source)
+    refuse_old(facts, source, max_age, datetime.now(UTC))
+    return facts
+
+
 def _edits(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> Iterator[Fault]:
     """A fault for each rendered file in `files` that is not as gitops-ds wrote it; `before` is the head's rendered/."""
     from gitops_ds.errors import Fault, Place
@@ -75,17 +96,34 @@ def _edits(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> Iterator[
 
     why = "rendered/ is written by gitops-ds alone: change intent/ instead"
     fix = "git restore --source=HEAD --staged --worktree"
+    committed = _edited(before)
     for path in compare(files, {}).edited:
-        yield Fault(f"{path} was edited by hand", Place(path), why, f"{fix} {path}")
+        if path in committed:
+            back = f"`git restore --source=COMMIT --staged --worktree {path}`, COMMIT being the one before the edit"
+            advice = f"the edit is committed: {back}; or `gitops-ds reconcile --overwrite-edits`"
+        else:
+            advice = f"{fix} {path}"
+        yield Fault(f"{path} was edited by hand", Place(path), why, advice)
     if INVENTORY in before and INVENTORY not in files:
         lost = "without it gitops-ds knows none of its files"
         yield Fault(f"{INVENTORY} was removed", Place(INVENTORY), lost, f"{fix} {INVENTORY}")
 
 
+def _edited(before: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The files that are edited in the head commit itself; none where its inventory does not tell."""
+    from gitops_ds.errors import RepositoryError
+    from gitops_ds.tree import compare
+
+    try:
+        return compare(before, {}).edited
+    except RepositoryError:
+        return ()
+
+
 def _readers(folder: Path, *, staged: bool) -> tuple[Read, Read]:
     """How files are read (from the index, or the folder), and how the head's are: none where there is no head."""
     from gitops_ds.errors import RepositoryError, UsageError
-    from gitops_ds.repo import open_repository, read_commit, read_index, read_worktree
+    from gitops_ds.repo import open_repository, read_commit, read_index, read_stored, read_worktree
 
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder")
@@ -104,4 +142,4 @@ def _readers(folder: Path, *, staged: bool) -> tuple[Read, Read]:
     index = Path.cwd() / named if named else None
     if staged:
         return lambda folders, limit, suffixes: read_index(opened, folders, limit, suffixes, index), before
-    return lambda folders, limit, suffixes: read_worktree(opened.top, folders, limit, suffixes), before
+    return lambda folders, limit, suffixes: read_stored(opened, folders, limit, suffixes), before

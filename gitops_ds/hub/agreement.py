@@ -90,7 +90,7 @@ def _disagreement(kind: str, ours: T, on_hub: T | None) -> list[Fault]:
             f"{kind}/{ours.name} ({ours.namespace}): {dotted(path)} is not what the hub holds",
             ours.source.at(*path),
             f"the hub's object stands at {on_hub.source.at(*path)}",
-            "apply the repository's object to the hub, or bring the hub's change into the repository",
+            "apply the repository's object to the hub and save the snapshot anew, or leave it out of the snapshot",
         )
     ]
 

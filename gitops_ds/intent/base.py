@@ -84,7 +84,12 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 _DURATION = re.compile(r"^(?=.)(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?$", re.ASCII)
 
 
-def _duration(value: object) -> timedelta:
+def as_duration(value: object) -> timedelta:
+    """A span of time from text such as 90s, 15m, 2h or 1h30m.
+
+    Raises:
+        ValueError: it is none.
+    """
     if isinstance(value, timedelta):
         return value
     found = _DURATION.fullmatch(value) if isinstance(value, str) and not value.endswith("\n") else None
@@ -130,7 +135,7 @@ def _points(value: object) -> Fraction:
 
 Duration = Annotated[
     timedelta,
-    BeforeValidator(_duration, json_schema_input_type=str),
+    BeforeValidator(as_duration, json_schema_input_type=str),
     PlainSerializer(lambda time: f"{time.total_seconds():.0f}s", return_type=str, when_used="json"),
     Field(json_schema_extra={"type": "string", "format": "", "pattern": _DURATION.pattern, "examples": ["15m"]}),
 ]

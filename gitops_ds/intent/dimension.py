@@ -29,4 +29,8 @@ def dimension_checks(intent: PlacementIntent) -> Iterator[tuple[Path, str, str]]
     for i, score in enumerate(intent.spec.preference.scores):
         for name in unknown_placeholders(score.dimension or ""):
             what = f"${{{name}}} is no placeholder of a dimension"
-            yield ("spec", "preference", "scores", i, "dimension"), what, guess(name, (*KNOWN, *UNKNOWN), "placeholders")
+            yield (
+                ("spec", "preference", "scores", i, "dimension"),
+                what,
+                guess(name, (*KNOWN, *UNKNOWN), "placeholders"),
+            )

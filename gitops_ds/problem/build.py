@@ -128,6 +128,7 @@ def _assemble(resolved: Sequence[Resolved], inventory: Inventory, instant: datet
         spreads=tuple(_spreads(demands, resolved, [inventory.cluster[c] for c in clusters])),
         pins={name: pin for r in reversed(resolved) for name, pin in r.pins.items()},
         candidates={r.loaded.id: frozenset(r.configurations) for r in resolved},
+        facts={name: inventory.cluster[name] for name in clusters},
         time_limit=max(s.timeLimit.total_seconds() for s in solver),
         gap=min(s.gap for s in solver),
         lost=tuple(sorted({name for one in resolved for name in one.lost})),

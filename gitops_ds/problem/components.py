@@ -103,6 +103,7 @@ def _part(problem: Problem, clusters: Sequence[int], workloads: Sequence[int]) -
         required=tuple(Pair(workload[w], number[g]) for w, g in problem.required if w in workload and g in number),
         pins={},
         candidates={},
+        facts={},
         lost=(),
         warnings=(),
     )

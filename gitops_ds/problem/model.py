@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gitops_ds.ids import ClusterName, Device, IntentId, PlacementName, PolicyId, ResourceKind, WorkloadId
+from gitops_ds.ids import ClusterName, Device, IntentId, PlacementName, PolicyId, ResourceKind, WorkloadId, WorkloadName
 
 if TYPE_CHECKING:
     from gitops_ds.intent.load import LoadedIntent
+    from gitops_ds.intent.placement import PlacedWorkload
+    from gitops_ds.inventory import Cluster
 
 Ints = npt.NDArray[np.int64]
 States = npt.NDArray[np.uint8]
@@ -156,6 +158,7 @@ class Problem:
         required: pairs that every plan has; one that is not eligible leaves no plan.
         pins: the label that selects each cluster, None where its name is selected by CEL.
         candidates: the clusters of each intent.
+        facts: what the hub says of each cluster, for the reasons; nothing is decided by it.
         lost: clusters that an intent names and git knows, but the hub has no more.
         warnings: what a reader should know about the data, sorted.
     """
@@ -184,10 +187,20 @@ class Problem:
     required: tuple[Pair, ...] = ()
     pins: Mapping[ClusterName, str | None] = field(default_factory=dict)
     candidates: Mapping[IntentId, frozenset[ClusterName]] = field(default_factory=dict)
+    facts: Mapping[ClusterName, Cluster] = field(default_factory=dict)
     time_limit: float = 60.0
     gap: float = 0.0
     lost: tuple[ClusterName, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def asked(self) -> Mapping[WorkloadId, PlacedWorkload]:
+        """What the intents say of each workload."""
+        return {
+            WorkloadId(key.namespace, WorkloadName(one.name)): one
+            for key, loaded in self.intents.items()
+            for one in loaded.intent.spec.workloads
+        }
 
     @cached_property
     def eligible(self) -> npt.NDArray[np.bool_]:

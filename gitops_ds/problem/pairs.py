@@ -124,12 +124,13 @@ def _fit(placed: PlacedWorkload, cluster: Cluster, *, here: bool) -> State:
     """Whether cluster and workload go together; `here`: the workload is on it now, so that NoSelectIfNew passes."""
     if not cluster.accepted or cluster.available is False:
         return State.TAINT
-    if any(_repels(taint, placed.tolerations, here=here) for taint in cluster.taints):
+    if any(repels(taint, placed.tolerations, here=here) for taint in cluster.taints):
         return State.TAINT
     return State.ELIGIBLE if allows(placed, cluster) else State.SELECTOR
 
 
-def _repels(taint: Taint, tolerations: Sequence[Toleration], *, here: bool) -> bool:
+def repels(taint: Taint, tolerations: Sequence[Toleration], *, here: bool) -> bool:
+    """Whether a taint keeps a workload with these tolerations from a cluster; `here`: it is on it now."""
     if taint.effect == "PreferNoSelect" or (taint.effect == "NoSelectIfNew" and here):
         return False
     return not any(_tolerates(t, taint) for t in tolerations)

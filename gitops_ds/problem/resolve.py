@@ -6,7 +6,7 @@ no array.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -27,6 +27,7 @@ from gitops_ds.ids import (
 from gitops_ds.intent.base import Selector
 from gitops_ds.intent.load import LoadedIntent
 from gitops_ds.intent.placement import ALLOCATABLE, ClusterCandidates, ClusterTerm, PlacedWorkload
+from gitops_ds.intent.spelling import guess
 from gitops_ds.inventory import Cluster, ClusterSet, Inventory
 from gitops_ds.problem.model import Configuration, Demand, Incumbent
 from gitops_ds.problem.supply import Amounts, policy_supply, requests_on, workload_requests
@@ -58,6 +59,9 @@ def resolve(
     loaded: LoadedIntent, inventory: Inventory, incumbent: Incumbent
 ) -> tuple[Resolved | None, tuple[Fault, ...]]:
     """`loaded` with its names looked up, and every fault that was met on the way (None where there is one)."""
+    empty = _empty_namespace(loaded, inventory)
+    if empty is not None:
+        return None, (empty,)
     faults: list[Fault] = []
     entries, lost = _entries(loaded, inventory, incumbent, faults)
     configurations = {name: _configurations(loaded, i, inventory, name, faults) for name, i in sorted(entries.items())}
@@ -67,6 +71,9 @@ def resolve(
         faults += _reach(loaded, inventory, inventory.cluster[name], at)
         pins[name] = _pin(loaded, inventory, inventory.cluster[name], at, faults)
     notes = [_lost_note(name) for name in lost]
+    wrong, odd = _odd_terms(loaded, inventory, incumbent, {*entries, *lost})
+    faults += wrong
+    notes += odd
     demands = dict(_demands(loaded, inventory, incumbent, faults, notes))
     faults += _relations(loaded)
     if faults:
@@ -110,8 +117,8 @@ def _entries(
                 lost.append(ClusterName(entry.name))
             else:
                 at = loaded.at("spec", "clusters", i, "name")
-                known = ", ".join(c.name for c in inventory.clusters[:8]) or "none"
-                faults.append(Fault(f"cluster {entry.name} is not on the hub", at, fix=f"known clusters: {known}"))
+                fix = guess(entry.name, inventory.cluster, "clusters")
+                faults.append(Fault(f"cluster {entry.name} is not on the hub", at, fix=fix))
     named = set(found)
     for i, entry in enumerate(candidates):
         if entry.selector is None:
@@ -123,6 +130,55 @@ def _entries(
                 faults.append(Fault(f"cluster {name} is selected by two entries", at, fix="name it, or narrow one"))
             found[name] = i
     return found, sorted(lost)
+
+
+def _empty_namespace(loaded: LoadedIntent, inventory: Inventory) -> Fault | None:
+    """The one fault of an intent in a namespace that holds nothing at all: whatever else it names is not there."""
+    known = {
+        *(str(binding.namespace) for binding in inventory.set_bindings),
+        *(str(policy.namespace) for policy in inventory.policies),
+        *(str(workload.namespace) for workload in inventory.workloads),
+    }
+    namespace = loaded.intent.metadata.namespace
+    if namespace in known:
+        return None
+    what = f"namespace {namespace} holds nothing that the intent names"
+    why = "there is no policy, no ManifestWorkReplicaSet and no ManagedClusterSetBinding in it"
+    return Fault(what, loaded.at("metadata", "namespace"), why, guess(namespace, known, "namespaces"))
+
+
+def _odd_terms(
+    loaded: LoadedIntent, inventory: Inventory, incumbent: Incumbent, mine: Collection[ClusterName]
+) -> tuple[list[Fault], list[str]]:
+    """What pin, allow and avoid say of clusters that are none of the intent's, as faults and as notes.
+
+    A wrong name is a fault. A name that git knows, or that an entry with a selector may have meant until a label
+    changed on the hub, is a note: no change of the hub is to stop every plan. So is a selector that selects nothing.
+    """
+    faults: list[Fault] = []
+    notes: list[str] = []
+    by_selector = any(entry.selector is not None for entry in loaded.intent.spec.clusters)
+    for i, placed in enumerate(loaded.intent.spec.workloads):
+        for path, term in _terms(placed):
+            at = loaded.at("spec", "workloads", i, *path)
+            word, name = f"{path[0]} of {placed.name}", ClusterName(term.name or "")
+            if term.selector is not None:
+                if not any(selects(term.selector, inventory.cluster[c]) for c in mine if c in inventory.cluster):
+                    notes.append(f"{at}: {word} selects no cluster of this intent")
+            elif name not in mine:
+                what = f"{word} names {name}, which is no cluster of this intent"
+                if name in incumbent.clusters or (by_selector and name in inventory.cluster):
+                    notes.append(f"{at}: {what}")
+                else:
+                    faults.append(Fault(what, at, fix=guess(name, mine, "clusters")))
+    return faults, notes
+
+
+def _terms(placed: PlacedWorkload) -> Iterator[tuple[tuple[str | int, ...], ClusterTerm]]:
+    if placed.pin is not None:
+        yield ("pin",), ClusterTerm(name=placed.pin)
+    yield from ((("allow", j), term) for j, term in enumerate(placed.allow))
+    yield from ((("avoid", j), term) for j, term in enumerate(placed.avoid))
 
 
 def _lost_note(name: ClusterName) -> str:
@@ -191,7 +247,12 @@ def _reach(loaded: LoadedIntent, inventory: Inventory, cluster: Cluster, at: Pla
     namespace = loaded.id.namespace
     sets = {s.name: s for s in inventory.cluster_sets}
     bound = (*inventory.bound_sets(namespace), *loaded.intent.spec.bindClusterSets)
-    if not any(_holds(sets.get(name, ClusterSet(name)), cluster) for name in bound):
+    if not bound and not inventory.set_bindings:
+        what = "the snapshot holds no ManagedClusterSetBinding at all"
+        why = f"without one in namespace {namespace}, Placements there select nothing"
+        fix = "save them into it: kubectl get managedclustersetbindings -A -o yaml; or bind sets: `bindClusterSets`"
+        yield Fault(what, loaded.at("spec", "clusters"), why, fix)
+    elif not any(_holds(sets.get(name, ClusterSet(name)), cluster) for name in bound):
         own = cluster.labels.get(SET_LABEL, "global")
         what = f"no cluster set that is bound in namespace {namespace} holds {cluster.name}"
         why = "Placements there would select nothing"
@@ -216,7 +277,9 @@ def _pin(loaded: LoadedIntent, inventory: Inventory, cluster: Cluster, at: Place
         label = key or PIN_LABELS[0]
         what = f"no label of ManagedCluster {cluster.name} carries its name, so no Placement can be pinned to it"
         why = "the hub's Placement is not known to have celSelector"
-        faults.append(Fault(what, at, why, f"kubectl label managedcluster {cluster.name} {label}={cluster.name}"))
+        crd = "kubectl get crd placements.cluster.open-cluster-management.io -o yaml"
+        fix = f"kubectl label managedcluster {cluster.name} {label}={cluster.name}; or save the CRD, which may have it,"
+        faults.append(Fault(what, at, why, f"{fix} into the snapshot: {crd}"))
     return None
 
 

@@ -15,6 +15,7 @@ from gitops_ds.repo.opening import Identity, configured_identity, open_repositor
 from gitops_ds.repo.read import commit_message_of, dirty_paths, read_commit, read_index
 from gitops_ds.repo.selection import Files
 from gitops_ds.repo.stored import read_stored
+from gitops_ds.repo.underway import refuse_underway
 
 __all__ = [
     "Files",

@@ -6,26 +6,30 @@ Owns field names and their order. Owns no printing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from gitops_ds.decisions import Alternative, Decision, Unplaced, points
 from gitops_ds.evidence import Evidence
-from gitops_ds.ids import PolicyId
+from gitops_ds.ids import PolicyId, ResourceKind
 from gitops_ds.problem import POINT
 from gitops_ds.problem.scores import Term
 from gitops_ds.quantity import format_quantity
 from gitops_ds.reconcile import Plan
+from gitops_ds.report.basis import Basis, basis_json
+from gitops_ds.whatif import Loss
 
 API_VERSION = "gitops-ds.io/v1alpha1"
 
 
-def plan_json(made: Plan, commit: str | None = None) -> dict[str, Any]:
-    """The plan, with the id of the commit that holds it (None: it is not committed)."""
+def plan_json(made: Plan, commit: str | None = None, basis: Basis | None = None) -> dict[str, Any]:
+    """The plan, with the id of the commit that holds it (None: it is not committed) and the facts that it stands on."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
         "status": made.status,
+        "inventory": None if basis is None else basis_json(basis),
         "objective": {
             "placed": made.value.placed,
             "score": points(made.value.score),
@@ -66,12 +70,41 @@ def evidence_json(made: Plan, evidence: Sequence[Evidence]) -> dict[str, Any]:
             {
                 "intent": str(e.demand.intent),
                 "workload": e.demand.workload.name,
-                "requests": {kind: format_quantity(n) for kind, n in sorted(e.demand.requests.items())},
-                "decisions": [{**_decision(d), "terms": [_term(t) for t in terms]} for d, terms in e.decisions],
+                "requests": _amounts(e.demand.requests),
+                "decisions": [
+                    {
+                        **_decision(d),
+                        "requests": _amounts(e.demand.requests_on.get(d.device, e.demand.requests)),
+                        "terms": [_term(t) for t in terms],
+                    }
+                    for d, terms in e.decisions
+                ],
                 "unplaced": None if e.unplaced is None else _unplaced(e.unplaced),
+                "losses": None if e.losses is None else [_loss(one) for one in e.losses],
             }
             for e in evidence
         ],
+    }
+
+
+def _amounts(several: Mapping[ResourceKind, Fraction]) -> dict[str, str]:
+    return {kind: format_quantity(amount) for kind, amount in sorted(several.items())}
+
+
+def _loss(one: Loss) -> dict[str, Any]:
+    return {
+        "cluster": one.cluster,
+        "policy": _policy(one.policy),
+        "device": one.device or None,
+        "possible": one.possible,
+        "placed": one.placed,
+        "points": points(one.points),
+        "score": points(one.score),
+        "moves": points(one.moves),
+        "reconfigurations": points(one.reconfigurations),
+        "bound": one.bound,
+        "consequences": list(one.consequences),
+        "text": str(one),
     }
 
 
@@ -115,8 +148,9 @@ def _unplaced(u: Unplaced) -> dict[str, Any]:
         "workload": str(u.workload.name),
         "missing": u.missing,
         "reason": u.reason,
-        "short": {kind: format_quantity(amount) for kind, amount in sorted(u.short.items())},
+        "short": _amounts(u.short),
         "kept": list(u.kept),
+        "relaxations": list(u.relaxations),
         "alternatives": _alternatives(u.alternatives),
     }
 

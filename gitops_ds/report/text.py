@@ -6,16 +6,21 @@ Owns the layout. Yields marked-up pieces and prints nothing: `cli/terminal.py` k
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import groupby
 
 from gitops_ds.decisions import Alternative, Decision, Unplaced, format_points
 from gitops_ds.evidence import Evidence
+from gitops_ds.ids import ResourceKind
+from gitops_ds.message import kept_phrase, loss_reason, taken_back
 from gitops_ds.problem.scores import format_age
 from gitops_ds.quantity import format_quantity
 from gitops_ds.reconcile import Plan
-from gitops_ds.steps import steps
+from gitops_ds.report.basis import Basis
+from gitops_ds.steps import ClusterStep, WorkloadStep, steps
 from gitops_ds.tree import Change
+from gitops_ds.whatif import Loss
 
 MOST_WORKLOADS = 40
 MOST_AGAINST = 6
@@ -24,9 +29,12 @@ Styled = tuple[str, str]
 """(text, style): style is one of title, good, bad, warn, dim, add, remove, or empty."""
 
 
-def plan_text(made: Plan, *, whole: bool = False) -> Iterator[Styled]:
+def plan_text(made: Plan, basis: Basis | None = None, *, whole: bool = False) -> Iterator[Styled]:
     """The plan as a person reads it: what is where and why, what has no place, what changes. `whole`: nothing cut."""
     yield _headline(made)
+    if basis is not None:
+        yield f"Hub: {basis.where}", "dim"
+        yield f"  {basis.when}", "dim"
     most = len(made.decisions) if whole else MOST_WORKLOADS
     by_intent = sorted(made.decisions, key=lambda d: (d.intent, d.workload, d.cluster))
     for intent, several in groupby(by_intent[:most], key=lambda d: d.intent):
@@ -38,8 +46,10 @@ def plan_text(made: Plan, *, whole: bool = False) -> Iterator[Styled]:
         yield f"  and {len(made.decisions) - most} more (--output json has them all)", "dim"
     yield from _unplaced(made.unplaced)
     yield from _changes(made)
+    if made.status == "changed":
+        yield from _list("Takes back, edited by hand", taken_back(made), "warn")
     yield from _list("Held", made.held, "bad")
-    if made.difference.edited or made.difference.in_the_way:
+    if set(taken_back(made)) & {line.partition(" ")[0] for line in made.held}:
         yield "  --overwrite-edits takes these files back", ""
     yield from _list("Warnings", made.warnings, "warn", most=len(made.warnings) if whole else MOST_WARNINGS)
 
@@ -57,7 +67,7 @@ def decision_text(decision: Decision, *, whole: bool = False) -> Iterator[Styled
 def evidence_text(evidence: Evidence) -> Iterator[Styled]:
     """Everything that is known about one workload's place: what it needs, what each score says, why not elsewhere."""
     demand = evidence.demand
-    needs = ", ".join(f"{format_quantity(n)} {kind}" for kind, n in sorted(demand.requests.items())) or "nothing"
+    needs = _amounts(demand.requests) or "nothing"
     copies = f", {demand.copies} copies" if demand.copies > 1 else ""
     yield f"{demand.workload} ({demand.intent.name}): requests {needs}{copies}", "title"
     for decision, terms in evidence.decisions:
@@ -68,8 +78,13 @@ def evidence_text(evidence: Evidence) -> Iterator[Styled]:
             sense = "" if term.direction == "maximize" else ", less is better"
             said = f'{term.score} "{term.dimension}": {value} ({format_age(term.age)}{weight}{sense})'
             yield from _wrapped(said, "      ", "warn" if term.stale else "")
+        there = demand.requests_on.get(decision.device)
+        if there is not None:
+            said = f"requests {_amounts(there) or 'nothing'} there: requestsOn {decision.device}"
+            yield from _wrapped(said, "      ", "")
     if evidence.unplaced is not None:
         yield from _unplaced([evidence.unplaced])
+    yield from _losses(evidence.losses or ())
 
 
 def diff_text(changes: Sequence[Change]) -> Iterator[Styled]:
@@ -103,7 +118,7 @@ def _headline(made: Plan) -> Styled:
     style = {"unchanged": "good", "changed": "title", "held": "bad"}[made.status]
     score = format_points(made.value.score)
     proof = made.solution_status.value
-    return f"Plan: {made.value.placed} of {wanted} placed, score {score} ({proof}); {word}", style
+    return f"Plan: {made.value.placed} of {wanted} placed{kept_phrase(made)}, score {score} ({proof}); {word}", style
 
 
 def _against(several: Sequence[Alternative], *, whole: bool) -> Iterator[Styled]:
@@ -131,24 +146,43 @@ def _unplaced(several: Sequence[Unplaced]) -> Iterator[Styled]:
     for one in several:
         yield from _wrapped(f"{one.workload}: {one.reason}", "  ", "bad")
         if one.short:
-            amounts = ", ".join(f"{format_quantity(n)} {kind}" for kind, n in sorted(one.short.items()))
-            yield f"      short by {amounts}", ""
+            yield f"      short by {_amounts(one.short)}", ""
         if one.kept:
             yield f"      stays on {', '.join(one.kept)}, where git has it", ""
+        for i, change in enumerate(one.relaxations):
+            yield from _wrapped(f"{'or' if i else 'would fit with'}: {change}", "      ", "")
         yield from _against(one.alternatives, whole=False)
+
+
+def _amounts(several: Mapping[ResourceKind, Fraction]) -> str:
+    return ", ".join(f"{format_quantity(n)} {kind}" for kind, n in sorted(several.items()))
+
+
+def _losses(several: Sequence[Loss]) -> Iterator[Styled]:
+    """What each alternative would cost the whole plan."""
+    if several:
+        yield "  elsewhere instead, solved again for the whole plan:", ""
+    for one in several:
+        device = f" as {one.device}" if one.device else " as it is"
+        yield from _wrapped(f"on {one.cluster}{device}: {one}", "      ", "")
 
 
 def _changes(made: Plan) -> Iterator[Styled]:
     if made.status == "unchanged":
         return
     found = steps(made.before, made.blueprint)
-    lines = [
-        f"{step.workload.name} {step}" if step.verb == "rescore" else f"{step.verb} {step.workload.name}: {step}"
-        for step in found.workloads
-    ]
-    lines += [f"{change.verb} {change.cluster}: {change}" for change in found.clusters]
+    several: list[WorkloadStep | ClusterStep] = [*found.workloads, *found.clusters]
+    lines = [_step(step) for step in several if not loss_reason(made, step)]
     lines.append(_files(made))
     yield from _list("Changes", lines, "")
+    lost = [f"{_step(step)}; {why}" for step in several if (why := loss_reason(made, step))]
+    yield from _list("Removes", lost, "remove")
+
+
+def _step(step: WorkloadStep | ClusterStep) -> str:
+    if isinstance(step, ClusterStep):
+        return f"{step.verb} {step.cluster}: {step}"
+    return f"{step.workload.name} {step}" if step.verb == "rescore" else f"{step.verb} {step.workload.name}: {step}"
 
 
 def _files(made: Plan) -> str:

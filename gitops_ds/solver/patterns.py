@@ -26,7 +26,7 @@ from gitops_ds.packing.table import Tables, tables_of
 from gitops_ds.problem.model import Pair, Problem
 from gitops_ds.solution import Solution, StageResult, Status
 from gitops_ds.solver.dive import dive
-from gitops_ds.solver.master import Master, Pattern
+from gitops_ds.solver.master import Master, Pattern, master_of
 from gitops_ds.solver.merged import Merged, merged
 
 Reals = npt.NDArray[np.float64]
@@ -77,7 +77,7 @@ class PatternSearch:
     def generate(self) -> tuple[Master, Bound]:
         """Patterns until the master's linear programme meets the bound, or until the limit."""
         packing, scale = self.packing, self.scale
-        master = Master(packing)
+        master = master_of(packing)
         value = np.where(packing.allowed, packing.value * scale, NEVER)
         prices = center = _first_prices(packing)
         bound: Bound | None = None
@@ -119,7 +119,7 @@ class PatternSearch:
         listed = self.listed(bound, value + 1)
         if listed is None:
             return None
-        master = Master(self.packing)
+        master = master_of(self.packing)
         master.add([*start, *listed])
         chosen = master.whole(self.left, start)
         return chosen[0] if chosen and chosen[1] else None
@@ -133,7 +133,7 @@ class PatternSearch:
             return None
         weight = np.zeros(packing.value.shape, dtype=np.int64)
         weight[columns.z_workload, columns.z_configuration] = ties.coefficient[columns.first_z : columns.first_t]
-        master = Master(packing)
+        master = master_of(packing)
         master.add([*best, *listed])
         weights = [int(weight[list(p.workloads), p.configuration].sum()) for p in master.patterns]
         chosen = master.whole_by(weights, value, self.left, best)

@@ -15,7 +15,8 @@ import numpy as np
 from gitops_ds.packing.model import Ints, Packing, Reals, broken, plan_of, plan_value
 from gitops_ds.packing.prices import Duals, first_rent, part_of, settle, steps, workload_prices
 from gitops_ds.packing.pricing import Pricer, counts, pricer_of
-from gitops_ds.solver.block import Block, Choice, Limits, plunge, solve_block
+from gitops_ds.solver.block import Block, Limits, plunge, solve_block
+from gitops_ds.solver.master import Pattern
 
 Pairs = list[tuple[int, int]]
 Stop = Callable[[], bool]
@@ -68,7 +69,7 @@ def schedule_of(packing: Packing) -> Schedule:
     size = packing.clusters * packing.workloads
     dives = tuple((seed, part) for seed in range(4) for part in (1.0, 0.97))
     if size <= 20_000:
-        return Schedule(300, 80, dives, 12, 80)
+        return Schedule(300, 80, dives, 12, 160)
     if size <= 200_000:
         return Schedule(300, 40, dives, 12, 60)
     if size <= 2_000_000:
@@ -117,14 +118,14 @@ def pattern_bound(packing: Packing, duals: Duals, count: int, stop: Stop) -> Bou
 class _State:
     """A plan as it grows: what each cluster runs, and the copies that are left."""
 
-    chosen: dict[int, Choice]
+    chosen: dict[int, Pattern]
     left: Ints
 
-    def put(self, cluster: int, choice: Choice) -> None:
+    def put(self, cluster: int, choice: Pattern) -> None:
         self.chosen[cluster] = choice
         self.left[list(choice[1])] -= 1
 
-    def take(self, cluster: int) -> Choice | None:
+    def take(self, cluster: int) -> Pattern | None:
         choice = self.chosen.pop(cluster, None)
         if choice:
             self.left[list(choice[1])] += 1
@@ -162,7 +163,7 @@ def dive(packing: Packing, rows: Ints, rent: Reals, start: tuple[int, float], st
             asked[here.columns] = pricer.parts(part * workload_prices(here, rent[ahead]))
         found = pricer.best([pricer.menu(int(rows[c]), state.left > 0)], asked)
         if found:
-            state.put(c, (found.g, tuple(pricer.fitting(found))))
+            state.put(c, Pattern(found.g, tuple(pricer.fitting(found))))
     return state.pairs()
 
 
@@ -243,9 +244,9 @@ def _generated(packing: Packing, pricer: Pricer, duals: Duals, best: Pairs) -> t
     return _better(packing, best, pairs), Bound(floor(bound + 1e-9), prices)
 
 
-def _choices(packing: Packing, pairs: Pairs) -> dict[int, Choice]:
+def _choices(packing: Packing, pairs: Pairs) -> dict[int, Pattern]:
     plan = plan_of(packing, pairs)
-    return {c: (g, packed) for c, (g, packed) in enumerate(zip(plan.chosen, plan.packed, strict=True)) if packed}
+    return {c: Pattern(g, packed) for c, (g, packed) in enumerate(zip(plan.chosen, plan.packed, strict=True)) if packed}
 
 
 def _better(packing: Packing, one: Pairs, other: Pairs) -> Pairs:

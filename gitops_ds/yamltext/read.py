@@ -69,7 +69,7 @@ def read_kubernetes(data: bytes, file: str, limits: Limits = MANIFEST_LIMITS) ->
         limits: what the file may ask for.
 
     Returns:
-        The documents in order, empty ones left out; marks reach down to paths of four parts.
+        The documents in order, empty ones left out; marks reach down to paths of six parts.
 
     Raises:
         InputError: with all faults of the file; a syntax error or a spent budget ends the search for more.

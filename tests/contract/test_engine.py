@@ -57,7 +57,7 @@ def test_dask_gives_the_same_plan(scheduler: str) -> None:
 
 
 def test_a_scheduler_that_is_not_there_is_said_so() -> None:
-    with pytest.raises(SolveError, match="Dask scheduler at tcp://127.0.0.1:9"):
+    with pytest.raises(SolveError, match=r"Dask scheduler at tcp://127\.0\.0\.1:9"):
         solver_on(Dask("tcp://127.0.0.1:9"))(fleet(2))
 
 

@@ -87,7 +87,9 @@ def test_plan_and_diff_write_nothing_and_agree_with_reconcile(fresh: Fleet, tmp_
     assert fresh.state() == before
     twin = copy_of(fresh, tmp_path / "twin")
     committed = twin.reconcile()
-    assert {**plan, "commit": None} == {**committed, "commit": None}
+    assert plan["inventory"]["source"] == f"snapshot:{fresh.hub}"
+    elsewhere = {"commit": None, "inventory": None}
+    assert {**plan, **elsewhere} == {**committed, **elsewhere}
     fresh.write("../the.patch", patch.out)
     fresh.git("apply", "../the.patch")
     assert fresh.rendered() == twin.rendered()

@@ -140,3 +140,28 @@ def test_a_large_fleet_keeps_the_alternatives_with_the_best_scores() -> None:
 def test_points_are_written_as_people_write_them(thousandths: int, text: str, number: float) -> None:
     assert format_points(thousandths) == text
     assert points(thousandths) == number
+
+
+@pytest.mark.parametrize(
+    ("half", "third", "said"),
+    [
+        (80, 60, "worse by 30 (10 of it the cost of changes)"),
+        (80, 85, "worse by 5 (5 more in score, 10 in the cost of changes)"),
+        (20, 80, "worse by 50 (10 saved in the cost of changes counted)"),
+    ],
+)
+def test_what_the_cost_of_changes_adds_to_a_loss_is_said(half: int, third: int, said: str) -> None:
+    def planned(half: int, third: int, before: Plan | None) -> Plan:
+        things: list[make.Thing] = [
+            make.cluster("c1"),
+            make.policy("half-c1", "half", "2"),
+            make.policy("third-c1", "third", "3"),
+            make.workload("w1", "2"),
+            make.scores("c1", {"w1;half": half, "w1;third": third}),
+        ]
+        entries = [{"name": "c1", "policies": ["half-c1", "third-c1"]}]
+        text = make.intent(entries, ["w1"], stability={"reconfigureCost": 10})
+        return plan(make.load(text), make.inventory(*things), before.tree if before else {}, make.NOW, solve)
+
+    (one,) = _one(planned(half, third, planned(60, 10, None))).alternatives
+    assert (one.code, one.reason) == ("worse", said)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from gitops_ds.cli.main import main
 from gitops_ds.errors import Fault
 from gitops_ds.evidence import evidence
 from gitops_ds.lock import read_lock, write_lock
+from gitops_ds.report.basis import Basis
 from gitops_ds.report.json import diff_json, evidence_json, plan_json
 from gitops_ds.sample import sample_folder
 from gitops_ds.tree import LOCK
@@ -46,7 +48,8 @@ def assert_documented(value: Any, title: str, opaque: tuple[str, ...] = ()) -> N
 
 
 def test_the_json_of_a_plan_is_documented() -> None:
-    made = plan_json(planned(SMALL))
+    then = datetime(2026, 1, 15, 9, tzinfo=UTC)
+    made = plan_json(planned(SMALL), basis=Basis("demo", then, then, timedelta()))
     assert made["decisions"]
     assert made["unplaced"]
     assert_documented(made, "Plan:", ("decisions[]", "unplaced[]"))

@@ -14,7 +14,7 @@ from gitops_ds.errors import SolveError
 from gitops_ds.packing.model import Packing
 from gitops_ds.solution import Status
 from gitops_ds.solver.highs import SOLVER_VERSION, USABLE, assert_ok, quiet
-from gitops_ds.solver.master import Master, Pattern
+from gitops_ds.solver.master import Pattern, master_of
 from gitops_ds.solver.staged import solve_staged
 
 
@@ -75,7 +75,7 @@ def test_objectives_are_counted_in_whole_numbers() -> None:
 
 
 def test_a_start_is_a_full_vector_and_is_kept() -> None:
-    master = Master(packing())
+    master = master_of(packing())
     both = [Pattern(0, (0,)), Pattern(0, (1,))]
     assert master.add(both) == 2
     assert master.add(both) == 0
@@ -83,7 +83,7 @@ def test_a_start_is_a_full_vector_and_is_kept() -> None:
 
 
 def test_a_second_run_has_its_own_time() -> None:
-    master = Master(packing())
+    master = master_of(packing())
     master.add([Pattern(0, (0,)), Pattern(0, (1,))])
     for _ in range(3):
         assert master.relax()[0] == 5.0

@@ -173,9 +173,9 @@ BAD = [
     # Something missing.
     ("  namespace: default\n", "", "metadata", "metadata.namespace is missing", ""),
     # Names of other workloads.
-    ("with: [db]", "with: [dbs]", "dbs", "with of web names dbs, which is no workload of this intent", ""),
+    ("with: [db]", "with: [dbs]", "dbs", "with of web names dbs, which is no workload of this intent", "mean db?"),
     ("after: [cache]", "after: [db]", "db]\n    - name: cache", "after of db names itself", ""),
-    ("apart: [web]", "apart: [wbe]", "wbe", "apart of cache names wbe", ""),
+    ("apart: [web]", "apart: [wbe]", "wbe", "apart of cache names wbe", "did you mean web? Known workloads: db, web"),
     ("with: [db]", "with: [db]\n      apart: [db]", "apart: [db]", "web is to be with db and apart from it", ""),
     # Twice the same name.
     (
@@ -249,19 +249,46 @@ def test_a_fault_in_the_second_document_points_into_it() -> None:
     assert fault(text).place == place(text, "maxAge: x")
 
 
-@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "5\n", "null\n", "# nothing\n"])
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "5\n"])
 def test_a_document_that_is_no_mapping_is_no_intent(text: str) -> None:
     found = fault(text)
-    assert found.what in (
-        "an intent is a mapping with apiVersion, kind, metadata and spec",
-        "no intent found in intent/",
-    )
+    assert found.what == "an intent is a mapping with apiVersion, kind, metadata and spec"
 
 
-@pytest.mark.parametrize("files", [{}, {"intent/a.yaml": b""}, {"intent/a.yaml": b"---\n---\n"}])
-def test_no_intent_at_all_is_an_error_that_says_how_to_start(files: dict[str, bytes]) -> None:
+@pytest.mark.parametrize("text", ["", "---\n---\n", "null\n", "# nothing\n"])
+@pytest.mark.parametrize("others", [{}, {"intent/b.yaml": GOOD}])
+def test_a_file_that_holds_no_intent_is_a_fault_beside_others_too(text: str, others: dict[str, str]) -> None:
+    (found,) = faults({"intent/a.yaml": text, **others})
+    assert found.what == "the file holds no intent"
+    assert found.place == Place("intent/a.yaml")
+    assert "delete the file" in found.fix
+
+
+def test_no_intent_at_all_is_an_error_that_says_how_to_start() -> None:
     with pytest.raises(InputError, match=r"no intent found in intent/; write one: `gitops-ds init`"):
-        load_intents(files)
+        load_intents({})
+
+
+@pytest.mark.parametrize(
+    ("field", "fix"),
+    [
+        ("stability: {moveCost: 5}", "stability belongs in spec"),
+        ("maxMoves: 1", "maxMoves belongs in spec.stability"),
+        ("namespace: x", "namespace belongs in metadata"),
+        ("name: x", ""),
+        ("metadatas: 1", "did you mean metadata?"),
+    ],
+)
+def test_a_field_that_stands_in_the_wrong_place_is_told_where_it_belongs(field: str, fix: str) -> None:
+    assert fault(f"{GOOD}{field}\n").fix == fix
+
+
+def test_a_placeholder_that_is_none_is_refused_on_loading() -> None:
+    text = GOOD.replace("${app}", "${appp}")
+    found = fault(text)
+    assert found.what == "${appp} is no placeholder of a dimension"
+    assert "did you mean app?" in found.fix
+    assert found.place == place(text, "dimension")
 
 
 def test_two_intents_of_one_name_are_a_fault_that_names_both() -> None:

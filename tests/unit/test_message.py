@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitops_ds.blueprint import Blueprint
 from gitops_ds.decisions import Decision
 from gitops_ds.ids import ClusterName, Device, PolicyId, PolicyName, WorkloadId, WorkloadName
 from gitops_ds.message import TRAILERS, commit_message, is_ours
@@ -166,3 +167,33 @@ def test_every_subject_fits() -> None:
         assert subject.startswith("gitops-ds: ")
         assert len(subject) <= 72
         assert "\n" not in subject
+
+
+def test_taking_back_edits_is_said_in_subject_and_body() -> None:
+    first = _plan({"half": 60, "third": 10})
+    path = next(p for p in first.tree if "placement-w1" in p)
+    edited = replace(first, tree={**first.tree, path: b"by hand\n"})
+    message = commit_message(_plan({"half": 60, "third": 10}, edited), "1")
+    assert message.startswith("gitops-ds: take back 1 edited file\n\n")
+    assert f"Written anew over what somebody edited by hand:\n- {path}\n" in message
+    moved = commit_message(_plan({"half": 10, "third": 60}, edited), "1")
+    assert moved.startswith("gitops-ds: reconfigure 1 cluster\n")
+    assert f"- {path}\n" in moved
+
+
+def test_what_goes_is_said_with_why_it_goes() -> None:
+    first = _plan({"half": 60, "third": 10})
+    second = _plan({"half": 60, "third": 10}, first)
+    problem = replace(second.problem, demands=(), intents={})
+    bare = replace(second, problem=problem, blueprint=Blueprint(), decisions=())
+    message = commit_message(bare, "1")
+    assert "- default/w1: c1 -> nowhere\n  intent default/fleet is no longer there\n" in message
+    assert "- c1: half-c1 -> no policy\n  no intent lists the cluster any more\n" in message
+    named = replace(bare, problem=replace(problem, intents=second.problem.intents))
+    assert "  no intent names it any more\n" in commit_message(named, "1")
+
+
+def test_copies_that_are_kept_are_counted() -> None:
+    first = _plan({"half": 60, "third": 10})
+    message = commit_message(_plan({"half": 60, "third": 10}, first, request="9"), "1")
+    assert "Placed 0 of 1 copies, 1 kept where git has it, score 0.\n" in message

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from gitops_ds.errors import Place, Source
+from gitops_ds.errors import InputError, Place, Source
 from gitops_ds.ids import ClusterName
 from gitops_ds.inventory import ClusterSet, Workload
 from gitops_ds.problem import build
 from tests import builders as make
-from tests.worlds import ONE, Entries, fault, faults, world
+from tests.worlds import BOTH, ONE, Entries, fault, faults, world
 
 
 def _marked(file: str, label: str, field: str) -> Source:
@@ -134,9 +134,10 @@ def test_a_cluster_that_no_placement_can_be_pinned_to() -> None:
     found = fault(text, *world(bare))
     assert found.what == "no label of ManagedCluster c1 carries its name, so no Placement can be pinned to it"
     assert found.place == make.place(text, '{"name": "c1"')
-    assert found.fix == "kubectl label managedcluster c1 cluster-name=c1"
+    assert found.fix.startswith("kubectl label managedcluster c1 cluster-name=c1; or save the CRD")
+    assert found.fix.endswith("kubectl get crd placements.cluster.open-cluster-management.io -o yaml")
     named = make.intent(ONE, ["w1"], pinLabel="example.com/me")
-    assert fault(named, *world()).fix == "kubectl label managedcluster c1 example.com/me=c1"
+    assert fault(named, *world()).fix.startswith("kubectl label managedcluster c1 example.com/me=c1;")
 
 
 def test_what_pins_a_cluster() -> None:
@@ -225,14 +226,6 @@ def test_workloads_that_are_to_be_apart_and_together_by_way_of_others() -> None:
     assert found.place == make.place(text, '"w1"]')
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_a_placeholder_that_dimensions_do_not_have(own: bool) -> None:
-    text = make.intent(ONE, ["w1"], scores=[{"name": "speed", "dimension": "${app};${divice}"}])
-    found = fault(text, *world())
-    assert found.what == "${divice} is no placeholder of a dimension"
-    assert found.place == make.place(text, '"dimension"')
-
-
 def test_two_intents_of_one_problem_with_two_goals() -> None:
     first = make.intent(ONE, ["w1"], name="a")
     second = make.intent(ONE, ["w2"], name="b", preference={"goal": "score-first"})
@@ -267,3 +260,50 @@ def test_all_faults_of_all_intents_come_at_once() -> None:
         ],
         key=lambda place: (place.split(":")[0], int(place.split(":")[1])),
     )
+
+
+def test_a_namespace_that_holds_nothing_is_said_first_and_alone() -> None:
+    text = make.intent(BOTH, ["w1", "w2"], namespace="defualt")
+    found = fault(text, *world())
+    assert found.what == "namespace defualt holds nothing that the intent names"
+    assert found.place == make.place(text, "namespace:")
+    assert found.fix == "did you mean default? Known namespaces: default"
+
+
+def test_a_snapshot_without_any_binding_is_said_once() -> None:
+    text = make.intent(BOTH, ["w1"])
+    inventory = replace(make.inventory(*world()), set_bindings=())
+    with pytest.raises(InputError) as caught:
+        build(make.load(text), inventory, make.NOW)
+    (found,) = caught.value.faults
+    assert found.what == "the snapshot holds no ManagedClusterSetBinding at all"
+    assert "kubectl get managedclustersetbindings -A" in found.fix
+    assert build(make.load(make.intent(BOTH, ["w1"], bindClusterSets=["global"])), inventory, make.NOW).clusters
+
+
+@pytest.mark.parametrize(
+    ("field", "where"), [({"pin": "c3"}, '"pin"'), ({"allow": ["c1", "c3"]}, '"c3"'), ({"avoid": ["c3"]}, '"c3"')]
+)
+def test_a_name_that_is_no_cluster_of_the_intent(field: dict[str, Any], where: str) -> None:
+    text = make.intent(BOTH, [{"name": "w1", **field}])
+    found = fault(text, *world(make.cluster("c3")))
+    assert found.what == f"{next(iter(field))} of w1 names c3, which is no cluster of this intent"
+    assert found.place == make.place(text, where)
+    assert found.fix == "known clusters: c1, c2"
+
+
+def test_a_name_that_the_hub_or_git_knows_is_a_warning_so_that_no_change_of_the_hub_stops_every_plan() -> None:
+    text = make.intent([{"selector": {"matchLabels": {"cluster-name": "c1"}}}], [{"name": "w1", "avoid": ["c2"]}])
+    (note,) = [w for w in make.problem(text, *world()).warnings if "no cluster of this intent" in w]
+    at = make.place(text, '"c2"')
+    assert note == f"{at}: avoid of w1 names c2, which is no cluster of this intent"
+    named = make.intent(ONE, [{"name": "w1", "avoid": ["c9"]}])
+    held = make.problem(named, *world(), incumbent=make.incumbent({"w2": ["c9"]}))
+    assert any("avoid of w1 names c9" in w for w in held.warnings)
+
+
+def test_a_selector_of_a_workload_that_selects_no_cluster_is_a_warning() -> None:
+    text = make.intent(ONE, [{"name": "w1", "allow": ["c1", {"selector": {"matchLabels": {"region": "mars"}}}]}])
+    (note,) = [w for w in make.problem(text, *world()).warnings if "selects no cluster" in w]
+    at = make.place(text, '{"selector"')
+    assert note == f"{at}: allow of w1 selects no cluster of this intent"

@@ -65,7 +65,6 @@ def test_a_workload_stays_on_a_cluster_that_takes_no_new_ones_under_any_policy()
     [
         ({}, ["c1", "c2"]),
         ({"pin": "c2"}, ["c2"]),
-        ({"pin": "c9"}, []),
         ({"allow": ["c1"]}, ["c1"]),
         ({"allow": [{"selector": {"matchLabels": {"region": "us"}}}]}, ["c2"]),
         ({"allow": ["c1", {"selector": {"claimExpressions": [{"key": "k", "operator": "Exists"}]}}]}, ["c1", "c2"]),
@@ -85,7 +84,7 @@ def test_pin_allow_and_avoid(entry: dict[str, Any], eligible: list[str]) -> None
 
 
 def test_the_first_reason_that_holds_is_the_one_that_is_kept() -> None:
-    text = make.intent(ONE, [{"name": "w1", "pin": "c2", "requests": {"gpu": 9}}], preference={"maxAge": "15m"})
+    text = make.intent(ONE, [{"name": "w1", "avoid": ["c1"], "requests": {"gpu": 9}}], preference={"maxAge": "15m"})
     gone = make.cluster("c1", available=False)
     old = make.scores("c1", {"w1;half": 5}, age=OLD)
     fresh = make.scores("c1", {"w1;half": 5})

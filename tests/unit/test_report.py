@@ -3,12 +3,14 @@
 import json
 import subprocess
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gitops_ds.evidence import evidence
 from gitops_ds.reconcile import Plan, plan
+from gitops_ds.report.basis import Basis
 from gitops_ds.report.json import diff_json, dumps, evidence_json, plan_json
 from gitops_ds.report.text import MOST_WORKLOADS, diff_text, evidence_text, plan_text
 from gitops_ds.solver import solve
@@ -67,6 +69,53 @@ def test_a_large_plan_is_cut_unless_it_is_asked_for_whole() -> None:
     many = replace(made, decisions=made.decisions * (MOST_WORKLOADS + 5))
     assert "  and 5 more (--output json has them all)" in _text(many)
     assert _text(many, whole=True).count("w1 -> c1 as half") == MOST_WORKLOADS + 5
+
+
+def test_what_is_kept_is_counted_beside_what_is_placed() -> None:
+    text = _text(_plan("w1", request="3", before=_plan("w1")))
+    assert text.startswith("Plan: 0 of 1 placed, 1 kept where git has it, score 0 (optimal); ")
+
+
+def test_what_the_plan_stands_on_is_said_with_its_age() -> None:
+    then = datetime(2026, 1, 15, 9, tzinfo=UTC)
+    basis = Basis("snapshot:/srv/hub", then + timedelta(hours=1), then, timedelta(hours=1))
+    lines = [line for line, _ in plan_text(_plan("w1"), basis)]
+    assert lines[1:3] == [
+        "Hub: snapshot:/srv/hub",
+        "  captured 2026-01-15T09:00:00Z, 60m old; scores as of 2026-01-15T10:00:00Z",
+    ]
+    assert plan_json(_plan("w1"), basis=basis)["inventory"] == {
+        "source": "snapshot:/srv/hub",
+        "instant": "2026-01-15T10:00:00Z",
+        "capturedAt": "2026-01-15T09:00:00Z",
+        "ageSeconds": 3600,
+    }
+    unknown = Basis("snapshot:/srv/hub", then, None, None)
+    assert unknown.when == "captured at no known instant; scores as of 2026-01-15T09:00:00Z"
+    assert Basis("demo", then, then, None).when == "captured 2026-01-15T09:00:00Z"
+
+
+def test_what_goes_stands_by_itself_in_red() -> None:
+    made = _plan("w1", before=_plan("w1", "w2"))
+    lines = list(plan_text(made))
+    at = lines.index(("Removes", "title"))
+    assert lines[at + 1] == ("  remove w2: c1 -> nowhere; no intent names it any more", "remove")
+    changes = [line for line, _ in lines[lines.index(("Changes", "title")) : at]]
+    assert not [line for line in changes if "w2" in line]
+
+
+def test_edits_are_advised_on_only_while_they_hold_the_plan() -> None:
+    first = _plan("w1")
+    path = next(p for p in first.tree if "placement-w1" in p)
+    edited = replace(first, tree={**first.tree, path: b"by hand\n"})
+    held = _plan("w1", before=edited)
+    assert held.status == "held"
+    assert "--overwrite-edits takes these files back" in _text(held)
+    taken = replace(held, status="changed", held=())
+    assert "--overwrite-edits" not in _text(taken)
+    assert f"Takes back, edited by hand\n  {path}" in _text(taken)
+    other = replace(held, held=("default/w1 has no place",))
+    assert "--overwrite-edits" not in _text(other)
 
 
 def test_warnings_and_what_holds_are_listed() -> None:

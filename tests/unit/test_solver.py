@@ -84,7 +84,7 @@ def test_a_workload_that_fits_nowhere_leaves_the_others_placed() -> None:
 
 
 @pytest.mark.parametrize(
-    "workloads", [[{"name": "w1", "requests": {"gpu": 9}}], [{"name": "w1", "pin": "c9"}]], ids=["big", "pinned"]
+    "workloads", [[{"name": "w1", "requests": {"gpu": 9}}], [{"name": "w1", "avoid": ["c1"]}]], ids=["big", "nowhere"]
 )
 def test_where_nothing_may_be_placed_the_empty_plan_is_proved(workloads: list[dict[str, Any]]) -> None:
     problem = make.problem(make.intent([{"name": "c1", "policies": ["p1"]}], workloads), *world())
@@ -195,7 +195,7 @@ def test_a_move_away_from_a_cluster_that_nobody_may_use_costs_as_any_other() -> 
 
 def test_together_apart_and_spread() -> None:
     assert plan({"name": "w1", "with": ["w2"]}, {"name": "w2", "pin": "c2"})["w1"] == [("c2", "p2")]
-    assert plan({"name": "w1", "with": ["w2"]}, {"name": "w2", "pin": "c9"}) == {}
+    assert plan({"name": "w1", "with": ["w2"]}, {"name": "w2", "avoid": ["c1", "c2"]}) == {}
     assert plan({"name": "w1", "apart": ["w2"]}, {"name": "w2", "pin": "c1"})["w1"] == [("c2", "p2")]
     assert plan({"name": "w1", "copies": 2})["w1"] == [("c1", "p1"), ("c2", "p2")]
     rule = [{"key": "cluster-name", "maxSkew": 1}]

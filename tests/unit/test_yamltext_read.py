@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -348,9 +349,30 @@ def test_kubernetes_faults(data: str, said: str) -> None:
 
 
 def test_kubernetes_marks_reach_the_labels_of_list_items() -> None:
-    text = b"kind: List\nitems:\n- metadata:\n    labels: {a: b}\n- spec: {p: {q: {r: 1}}}\n"
+    text = b"kind: List\nitems:\n- metadata:\n    labels: {a: b}\n- spec: {p: {q: {r: {s: 1}}}}\n"
     marks = read_kubernetes(text, "f.yaml")[0].source.marks
     assert marks["items", 0, "metadata", "labels", "a"] == (4, 14)
-    assert ("items", 1, "spec", "p", "q") in marks
-    assert ("items", 1, "spec", "p", "q", "r") not in marks
+    assert ("items", 1, "spec", "p", "q", "r") in marks
+    assert ("items", 1, "spec", "p", "q", "r", "s") not in marks
 
+
+@pytest.mark.parametrize("read", [read_strict, read_kubernetes])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b"a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> theirs\n", 2),
+        (b"a: 1\r\n>>>>>>>\r\n", 2),
+        (b'{\n<<<<<<< HEAD\n"a": 1\n=======\n"a": 2\n>>>>>>> theirs\n}\n', 2),
+    ],
+)
+def test_a_conflict_that_git_left_is_said_plainly(read: Callable[[bytes, str], object], text: bytes, line: int) -> None:
+    with pytest.raises(InputError) as caught:
+        read(text, "f.yaml")
+    (fault,) = caught.value.faults
+    assert "a conflict of a merge is not resolved here" in fault.what
+    assert fault.place == Place("f.yaml", line, 1)
+
+
+def test_a_text_that_only_shows_a_conflict_is_none() -> None:
+    text = b"a: |\n  <<<<<<< HEAD\n  >>>>>>> x\nb: <<<<<<<\n"
+    assert read_strict(text, "f.yaml")[0].value == {"a": "<<<<<<< HEAD\n>>>>>>> x\n", "b": "<<<<<<<"}
