@@ -18,13 +18,12 @@ from gitops_ds.solution import Solution, Status, check_solution
 INPUT, STATUS = "input", "status"
 
 
-def input_digest(problem: Problem, solver: Mapping[str, Any]) -> str:
+def input_digest(problem: Problem) -> str:
     """sha256 of all that a plan is decided by, but for what git holds already, which only weighs changes.
 
     A plan that was best from what git held before is best from itself, for a change costs no less by way of it.
     """
     names = {
-        "solver": dict(solver),
         "goal": problem.goal,
         "gap": str(problem.gap),
         "demands": [
@@ -44,14 +43,17 @@ def input_digest(problem: Problem, solver: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def recall(problem: Problem, locked: Lock | None, digest: str) -> Solution | None:
-    """The plan of the lock, where it was proved best for the same input and is still a plan; else None.
+def recall(problem: Problem, locked: Lock | None, solver: Mapping[str, Any]) -> Solution | None:
+    """The plan of the lock, where the solver proved it best for `solver`'s input and it is still a plan; else None.
+
+    `solver` is what this plan's lock would say of the solver: its name, and the digest of its input.
 
     A limit on moves makes each plan a step towards a better one, so such a problem is always solved.
     """
     if locked is None or problem.move_limits or problem.required:
         return None
-    if locked.solver.get(INPUT) != digest or locked.solver.get(STATUS) != Status.OPTIMAL.value:
+    same = all(locked.solver.get(key) == value for key, value in solver.items())
+    if not same or locked.solver.get(STATUS) != Status.OPTIMAL.value:
         return None
     workload = {d.workload: w for w, d in enumerate(problem.demands)}
     configuration = {(c.cluster, c.policy): g for g, c in enumerate(problem.configurations)}

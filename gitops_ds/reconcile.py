@@ -88,14 +88,14 @@ def plan(
     locked = read_lock(current[LOCK], LOCK) if LOCK in current else None
     incumbent = replace(locked.blueprint.incumbent(), known=_known(locked)) if locked else Incumbent()
     problem = build(intents, inventory, instant, incumbent)
-    digest = input_digest(problem, solver or {})
-    known = recall(problem, locked, digest)
+    named = {**(solver or {}), INPUT: input_digest(problem)}
+    known = recall(problem, locked, named)
     draft = _draft(problem, (lambda _: known) if known else solve, locked.blueprint if locked else None)
     lock = Lock(
         {one.id: intent_digest(one.intent) for one in intents},
         draft.blueprint,
         incumbent,
-        {**(solver or {}), INPUT: digest, STATUS: draft.solution_status.value},
+        {**named, STATUS: draft.solution_status.value},
         _scores(problem, draft.decisions),
     )
     held = tuple(_held(intents, draft.unplaced))

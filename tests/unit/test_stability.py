@@ -139,7 +139,9 @@ def test_the_plan_of_a_limit_has_to_beat_what_git_has() -> None:
 
     text = intent(OLD)
     first = planned(text, things(OLD))
-    second = plan(make.load(text), make.inventory(*things(OLD)), first.tree, make.NOW, short)
+    second = plan(
+        make.load(text), make.inventory(*things(OLD)), first.tree, make.NOW, short, solver={"name": "another"}
+    )
     assert (second.status, places(second)) == ("unchanged", places(first))
     assert f"{STAYS} -20, and a limit struck before that was proved best" in second.warnings
 
