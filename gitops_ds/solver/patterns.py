@@ -34,7 +34,7 @@ NEVER = -(2**60)
 PARTS_TOTAL = 2**52
 MOST_ROUNDS = 400
 MOST_LISTED = 20_000
-SMOOTHING = 0.6
+SMOOTHING = 0.3
 """How much of the best prices so far is in the prices of the next round."""
 
 
@@ -191,7 +191,7 @@ def scale_of(packing: Packing) -> int:
 
 def _first_prices(packing: Packing) -> Reals:
     """A guess at what a place is worth to each workload: a little less than one of its better values."""
-    rank = max(1, packing.configurations // 50)
+    rank = max(1, packing.configurations // 25)
     value = np.where(packing.allowed, packing.value, 0)
     found: Reals = 0.9 * np.maximum(np.sort(value, axis=1)[:, -rank], 0).astype(np.float64)
     return found

@@ -240,16 +240,22 @@ def _covers(matrix: Matrix, pairs: Ints) -> Iterator[Ints]:
 
 
 def _results(matrix: Matrix, group: _Group, run: _Run) -> Iterator[StageResult]:
-    """Values of the group's stages, and a bound on each: its value where that is proved, else known for the first."""
+    """Values of the group's stages, and a bound on each: its value where that is proved.
+
+    As long as a stage meets its bound, the next one is bounded by what is left of the run's bound.
+    """
+    left = run.bound * group.unit
     for i, stage in enumerate(group.stages):
-        value = _value(matrix, stage, run.pairs)
+        value, unit = _value(matrix, stage, run.pairs), int(np.gcd.reduce(stage.coefficient))
+        tail = _weighted(group.stages[i:])
         if run.status is Status.OPTIMAL:
             bound = float(value)
-        elif i == 0 and np.isfinite(run.bound):
-            steps = (run.bound * group.unit + group.rest) / (group.rest + 1)
-            bound = max(float(floor(steps + 1e-6) * int(np.gcd.reduce(stage.coefficient))), float(value))
-        else:
+        elif tail is None or not np.isfinite(left):
             bound = inf
+        else:
+            steps = floor((left + tail.rest) / (tail.rest + 1) + 1e-6)
+            bound = float(max(steps * unit, value))
+            left = left - (tail.rest + 1) * (value // unit) if bound == value else inf
         yield StageResult(stage.name, value, bound)
 
 
