@@ -5,39 +5,39 @@ Owns when it shows and how it goes away again. Owns no text.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
-from gitops_ds.cli.terminal import one_line, say
+from gitops_ds.cli.terminal import one_line
 
 PATIENCE = 2.0
 """Seconds of work before anything shows."""
 WIDTH = 79
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress(*, patience: float = PATIENCE) -> Iterator[Callable[[str], None]]:
     """Something to tell what is being worked on; nothing shows before `patience` is over, or where no one watches."""
-    began, shown = time.monotonic(), ""
+    began, widest = time.monotonic(), 0
 
     def tell(text: str) -> None:
-        nonlocal shown
+        nonlocal widest
         if sys.stderr.isatty() and time.monotonic() - began >= patience:
             line = one_line(text)[:WIDTH]
-            _write(line.ljust(len(shown)))
-            shown = line
+            widest = max(widest, len(line))
+            _write_over(line.ljust(widest))
 
     try:
         yield tell
     finally:
-        if shown:
-            _write(" " * len(shown))
-            _write("")
+        if widest:
+            _write_over(" " * widest)
 
 
-def _write(line: str) -> None:
-    """Write over the line that is there: the carriage return is ours, so it goes past what makes text safe."""
-    sys.stderr.write(f"\r{line}\r")
-    say("", error=True, end="")
+def _write_over(line: str) -> None:
+    """Write over the line that is there. A terminal that has gone away is no reason to stop the work."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"\r{line}\r")
+        sys.stderr.flush()

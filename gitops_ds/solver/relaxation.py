@@ -20,7 +20,7 @@ import numpy as np
 
 from gitops_ds.problem.components import Component
 from gitops_ds.problem.matrix import Matrix, matrix_of
-from gitops_ds.problem.model import Problem
+from gitops_ds.problem.model import Pair, Problem
 from gitops_ds.problem.variations import around, without_limits_of_size
 from gitops_ds.solver.highs import assert_ok, quiet
 
@@ -28,8 +28,10 @@ LONGEST = 10.0
 """Seconds: a hint is not worth more."""
 HASTE = 1.0
 """Seconds for a hint that nobody asked for."""
-MOST_PAIRS = 3_000
-"""Beyond this many pairs that may be used no answer is tried: it would not come in time."""
+NEARLY = 1e-4
+"""Answers that differ by no more than this part of a request count as the same."""
+PAIRS_A_SECOND = 2_000
+"""Where more pairs than this may be used, no answer is tried: it would not come in time."""
 
 Capacity = Mapping[tuple[int, int], int]
 """Units by (configuration, kind)."""
@@ -45,11 +47,17 @@ class _Slack(NamedTuple):
 
 
 def least_capacity(
-    problem: Problem, workloads: Sequence[int], copies: Mapping[int, int], *, seconds: float = LONGEST
+    problem: Problem,
+    workloads: Sequence[int],
+    copies: Mapping[int, int],
+    stay: Sequence[Pair] = (),
+    *,
+    seconds: float = LONGEST,
 ) -> Capacity | None:
     """What to add for `workloads`, so that they and all others have at least the copies that `copies` says.
 
-    {} where no capacity is missing; None where no amount of it would help, or none was proved least in time.
+    Of several answers that are the least but for a ten-thousandth, it is one under which the most of the pairs `stay`
+    may stay. {} where no capacity is missing; None where no amount of it would help, or none was proved least in time.
     """
     wider = without_limits_of_size(problem, workloads)
     parts = around(wider, workloads)
@@ -57,24 +65,27 @@ def least_capacity(
         return None
     found: dict[tuple[int, int], int] = {}
     for part in parts:
-        here = _least(part, workloads, copies, min(seconds, problem.time_limit))
+        here = _least(part, workloads, copies, stay, min(seconds, problem.time_limit))
         if here is None:
             return None
         found |= here
     return dict(sorted(found.items()))
 
 
-def _least(part: Component, workloads: Sequence[int], copies: Mapping[int, int], seconds: float) -> Capacity | None:
-    if int(part.problem.eligible.sum()) > MOST_PAIRS:
+def _least(
+    part: Component, workloads: Sequence[int], copies: Mapping[int, int], stay: Sequence[Pair], seconds: float
+) -> Capacity | None:
+    if int(part.problem.eligible.sum()) > PAIRS_A_SECOND * seconds:
         return None
     number = {w: i for i, w in enumerate(part.workloads)}
     matrix = matrix_of(part.problem)
+    kept = _columns_of(matrix, part, stay)
     solver = quiet(seconds=seconds)
     assert_ok(solver.setOptionValue("mip_abs_gap", 0.0), "option mip_abs_gap")
-    assert_ok(solver.passModel(_model(matrix)), "model")
+    assert_ok(solver.passModel(_model(matrix, kept)), "model")
     slack = tuple(_slack_columns(matrix, [number[w] for w in workloads if w in number]))
     for i, one in enumerate(slack):
-        cost = (1.0 + i * 1e-6) / one.request
+        cost = (1.0 + NEARLY / 10 * i / len(slack)) / one.request
         row, value = np.array([one.row], np.int32), np.array([-one.scale])
         assert_ok(solver.addCol(cost, 0.0, inf, 1, row, value), "slack")
     wanted = {number[w]: count for w, count in copies.items() if w in number}
@@ -102,12 +113,22 @@ def _add_rows(solver: highspy.Highs, matrix: Matrix, copies: Mapping[int, int], 
             assert_ok(solver.addRow(-inf, 0.0, 2, link, np.array([1.0, -1.0])), "link")
 
 
-def _model(matrix: Matrix) -> highspy.HighsLp:
+def _columns_of(matrix: Matrix, part: Component, pairs: Sequence[Pair]) -> list[int]:
+    """The columns of these pairs, as far as they are in the part."""
+    wanted = set(pairs)
+    columns = matrix.columns
+    both = zip(columns.z_workload.tolist(), columns.z_configuration.tolist(), strict=True)
+    return [columns.first_z + z for z, (w, g) in enumerate(both) if part.whole(Pair(w, g)) in wanted]
+
+
+def _model(matrix: Matrix, kept: Sequence[int]) -> highspy.HighsLp:
     columns, (start, index, value) = matrix.columns, matrix.entries
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = columns.count, len(matrix.row_lower)
     lp.sense_ = highspy.ObjSense.kMinimize
-    lp.col_cost_ = np.zeros(columns.count)
+    cost = np.zeros(columns.count)
+    cost[list(kept)] = -NEARLY / max(len(kept), 1)
+    lp.col_cost_ = cost
     lp.col_lower_, lp.col_upper_ = np.zeros(columns.count), columns.upper
     lp.row_lower_, lp.row_upper_ = matrix.row_lower, matrix.row_upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise

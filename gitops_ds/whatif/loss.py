@@ -86,8 +86,12 @@ class Loss:
         if not copies and not points:
             return self._tie()
         both = bool(copies and points)
-        limit = f"{self.bound} " if self.bound in ("at least", "at most") and not both else ""
-        open_ = " (not proved)" if self.bound != "exact" and not limit else ""
+        bound = self.bound
+        if self.stands:
+            # Then this is how much better the plan is that was found: a lower limit, unless that one is proved.
+            bound = "at least" if bound in ("at most", "not proved") else "exact"
+        limit = f"{bound} " if bound in ("at least", "at most") and not both else ""
+        open_ = " (not proved)" if bound != "exact" and not limit else ""
         verb = "worse" if self.points > 0 else "better"
         if both:
             parts = [copies, f"{verb} by {points}"]

@@ -23,8 +23,8 @@ from gitops_ds.solution import Solution
 Solve = Callable[[Problem], Solution]
 Capacity = Mapping[tuple[int, int], int]
 """Units by (configuration, kind)."""
-LeastCapacity = Callable[[Problem, Sequence[int], Mapping[int, int]], Capacity | None]
-"""What to add for some workloads, so that everybody has so many copies: `solver.relaxation.least_capacity`."""
+LeastCapacity = Callable[[Problem, Sequence[int], Mapping[int, int], Sequence[Pair]], Capacity | None]
+"""What to add for some workloads, so that everybody has so many copies, and rather stays on these pairs."""
 MOST_RELAXATIONS = 12
 MOST_TRIALS = 40
 """How many single changes are tried, and how many twos."""
@@ -58,12 +58,13 @@ def relaxations(
     Capacity comes first, then what the data forbids, by cluster. Where nothing so small gives it all that it lacks,
     those that give it one copy more; () where there is nothing either.
     """
-    demand, before = problem.demands[workload], _copies(solution)
+    demand = problem.demands[workload]
+    before = sum(w == workload for w, _ in solution.pairs)
     targets = [demand.wanted]
-    if demand.min_copies is None and before.get(workload, 0) + 1 < demand.wanted:
-        targets.append(before.get(workload, 0) + 1)
+    if demand.min_copies is None and before + 1 < demand.wanted:
+        targets.append(before + 1)
     for target in targets:
-        search = _Search(problem, before, workload, target, solve, least_capacity, obstacles)
+        search = _Search(problem, solution.pairs, workload, target, solve, least_capacity, obstacles)
         found = tuple(islice(search.smallest(), MOST_RELAXATIONS))
         if found:
             return found
@@ -77,20 +78,25 @@ def more_capacity(
 
     Cheap, since nothing is solved again: whether the best plan would give the room to this workload is not proved.
     """
-    copies = {**_copies(solution), workload: problem.demands[workload].wanted}
-    more = least_capacity(problem, _friends(problem, workload), copies)
+    copies = {**Counter(w for w, _ in solution.pairs), workload: problem.demands[workload].wanted}
+    more = least_capacity(problem, _friends(problem, workload), copies, solution.pairs)
     return (_more(problem, more),) if more else ()
 
 
 @dataclass(frozen=True)
 class _Search:
     problem: Problem
-    before: Mapping[int, int]
+    plan: tuple[Pair, ...]
     workload: int
     target: int
     solve: Solve
     least_capacity: LeastCapacity
     obstacles: Obstacles
+
+    @cached_property
+    def before(self) -> Mapping[int, int]:
+        """The copies of everybody in the plan."""
+        return Counter(w for w, _ in self.plan)
 
     def smallest(self) -> Iterator[Relaxation]:
         """Single changes, else two at a time; more capacity than that where it takes no permission."""
@@ -118,7 +124,7 @@ class _Search:
         needy = [*_friends(problem, self.workload)]
         copies = {**self.before, self.workload: self.target}
         for _ in range(MOST_RIVALS):
-            more = self.least_capacity(problem, needy, copies)
+            more = self.least_capacity(problem, needy, copies, self.plan)
             after = self._after(roomier(problem, more)) if more else None
             if not more or after is None:
                 return {}
@@ -227,10 +233,6 @@ class _Search:
             "unaccepted": f"{one.cluster} accepted by the hub",
             "unavailable": f"{one.cluster} available",
         }[one.code]
-
-
-def _copies(solution: Solution) -> dict[int, int]:
-    return dict(Counter(w for w, _ in solution.pairs))
 
 
 def _friends(problem: Problem, workload: int) -> tuple[int, ...]:

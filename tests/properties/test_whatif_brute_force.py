@@ -252,3 +252,13 @@ def test_a_limit_is_said_beside_the_loss() -> None:
         "worse in total by at least 10",
         "worse in total by 10 (not proved)",
     ]
+    poor = replace(best, pairs=(Pair(0, 1),))
+    better = [
+        str(loss(problem, replace(poor, status=status), Pair(0, 0), how))
+        for status, how in ((Status.LIMIT, solve), (Status.LIMIT, short), (Status.OPTIMAL, solve))
+    ]
+    assert better == [
+        "better in total by 10; the plan is not proved best",
+        "better in total by at least 10; the plan is not proved best",
+        "better in total by 10; to change that too gains too little",
+    ]

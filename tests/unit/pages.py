@@ -15,7 +15,11 @@ from gitops_ds.sample import sample_folder
 from gitops_ds.solver import solve
 
 TOP = Path(__file__).parents[2]
-PAGES = ("README.md", "CHANGELOG.md", *(f"docs/{name}.md" for name in ("bench", "cli", "gitops", "intent", "json", "model")))
+PAGES = (
+    "README.md",
+    "CHANGELOG.md",
+    *(f"docs/{name}.md" for name in ("bench", "cli", "gitops", "intent", "json", "model")),
+)
 ROW = re.compile(r"^\| (.+) \|$")
 
 

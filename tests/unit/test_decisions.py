@@ -84,6 +84,48 @@ def test_a_cluster_that_may_not_be_used_says_why(
     assert _codes(made)["c2"][0] == code
 
 
+def test_all_that_keeps_a_workload_off_a_cluster_is_named() -> None:
+    taints = (make.taint("maintenance"), make.taint("cluster.open-cluster-management.io/unavailable"))
+    points_ = {("w1", "c1"): 10, ("w1", "c2"): 90}
+    here = _one(_plan([{"name": "w1", "avoid": ["c2"]}], points_, make.cluster("c2", taints=taints, available=False)))
+    assert _codes(here)["c2"] == (
+        "taint",
+        "avoid excludes it and the taint maintenance of c2 is not tolerated and c2 is unavailable",
+    )
+    there = _one(_plan([{"name": "w1", "avoid": ["c2"]}], points_))
+    assert _codes(there)["c2"] == ("selector", "avoid excludes it")
+
+
+def test_what_is_kept_holds_its_configuration_and_keeps_its_distance() -> None:
+    """w1 stays on c1, which is tainted by now: w2 must be apart from it, w3 with it."""
+    several: list[make.Thing] = [make.workload(w) for w in ("w1", "w2", "w3")]
+    for c in ("c1", "c2"):
+        several += [make.policy(f"half-{c}"), make.policy(f"full-{c}", "full", "4")]
+        points_ = {"w1;half": 50, "w2;half": 40, "w3;half": 40, "w2;full": 30, "w3;full": 30}
+        several.append(make.scores(c, points_))
+    before, after = (
+        make.inventory(*several, make.cluster("c1", taints=taints), make.cluster("c2"))
+        for taints in ((), (make.taint("odd"),))
+    )
+    entries = [{"name": c, "policies": [f"half-{c}", f"full-{c}"]} for c in ("c1", "c2")]
+    first = plan(make.load(make.intent(entries, [{"name": "w1", "pin": "c1"}])), before, {}, make.NOW, solve)
+    tolerates = {"tolerations": [{"key": "odd", "operator": "Exists"}]}
+    workloads: list[dict[str, Any]] = [
+        {"name": "w1", "pin": "c1"},
+        {"name": "w2", "apart": ["w1"], **tolerates},
+        {"name": "w3", "with": ["w1"], **tolerates},
+    ]
+    made = plan(make.load(make.intent(entries, workloads)), after, first.tree, make.NOW, solve)
+    (kept,) = made.unplaced
+    assert (kept.workload.name, kept.kept) == ("w1", ("c1",))
+    assert kept.reason == "c1 as half: the taint odd of c1 is not tolerated"
+    said = {(str(a.cluster), str(a.device)): a.reason for a in _one(made, "w2").alternatives}
+    assert said["c1", "half"] == "it must be apart from w1, which stays on c1"
+    said = {(str(a.cluster), str(a.device)): a.reason for a in _one(made, "w3").alternatives}
+    assert said["c2", "half"] == "it must be with w1, which stays on c1"
+    assert said["c1", "full"] == "c1 keeps its configuration for w1"
+
+
 def test_workloads_apart_and_together_say_so() -> None:
     points_ = {(w, c): 50 if c == "c1" else 40 for w, c in itertools.product(("w1", "w2"), ("c1", "c2"))}
     apart = _plan([{"name": "w1", "apart": ["w2"]}, "w2"], points_)

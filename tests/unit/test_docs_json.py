@@ -14,11 +14,12 @@ import gitops_ds
 from gitops_ds.cli.faults import faults_json
 from gitops_ds.cli.main import main
 from gitops_ds.errors import Fault
-from gitops_ds.evidence import evidence
+from gitops_ds.evidence import evidence, with_losses
 from gitops_ds.lock import read_lock, write_lock
 from gitops_ds.report.basis import Basis
 from gitops_ds.report.json import diff_json, evidence_json, plan_json
 from gitops_ds.sample import sample_folder
+from gitops_ds.solver import solve
 from gitops_ds.tree import LOCK
 from tests.unit.pages import planned, rows, sample, section, table
 
@@ -76,15 +77,19 @@ def test_the_json_of_explain_is_documented() -> None:
     assert intents
     assert inventory.captured_at
     made = planned()
-    said = evidence_json(made, evidence(made, inventory, inventory.captured_at))
-    term = said["workloads"][0]["decisions"][0]["terms"]
-    assert set(said["workloads"][0]["decisions"][0]) - {"terms"} == set(plan_json(made)["decisions"][0])
-    said["workloads"] = [{**w, "decisions": [{"terms": term}]} for w in said["workloads"]]
+    found = evidence(made, inventory, inventory.captured_at)
+    said = evidence_json(made, list(with_losses(found, made, solve, lambda _: None)))
+    first = said["workloads"][0]["decisions"][0]
+    more = {name: first[name] for name in ("requests", "terms")}
+    assert set(first) - set(more) == set(plan_json(made)["decisions"][0])
+    losses = [one for w in said["workloads"] for one in w["losses"]]
+    assert_documented(next(one for one in losses if one["consequences"]), "A loss")
+    said["workloads"] = [{**w, "decisions": [more]} for w in said["workloads"]]
+    opaque = ("workloads[].requests", "workloads[].decisions[].requests", "workloads[].losses[]")
     documented = set(table("docs/json.md", "Explanation:"))
-    assert "workloads[].decisions[]" in documented
-    opaque = "workloads[].requests"
-    found = {opaque if p.startswith(opaque) else p for p in paths(said)}
-    assert documented - {"workloads[].decisions[]"} == {p for p in found if not p.endswith("[]")}
+    assert {"workloads[].decisions[]", "workloads[].losses[]"} < documented
+    paths_ = {next((o for o in opaque if p.startswith(o)), p) for p in paths(said)}
+    assert documented - {"workloads[].decisions[]"} == {p for p in paths_ if p in opaque or not p.endswith("[]")}
 
 
 def test_the_json_of_validate_is_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
