@@ -174,6 +174,11 @@ def _ask(search: _Search, group: _Group) -> _Run | None:
     """
     solver = _loaded(search, group)
     solver.run()
+    if solver.getModelStatus() == highspy.HighsModelStatus.kSolveError:
+        # Presolve was seen to hand back a point that breaks a row of its own model, which ends in this status.
+        assert_ok(solver.clearSolver(), "fresh start")
+        assert_ok(solver.setOptionValue("presolve", "off"), "presolve")
+        solver.run()
     status, info = solver.getModelStatus(), solver.getInfo()
     if status not in USABLE:
         if status in _INFEASIBLE:

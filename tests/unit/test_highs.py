@@ -13,9 +13,11 @@ from bench.instances import as_problem, placement
 from gitops_ds.errors import SolveError
 from gitops_ds.packing.model import Packing
 from gitops_ds.solution import Status
+from gitops_ds.solver import solve
 from gitops_ds.solver.highs import SOLVER_VERSION, USABLE, assert_ok, quiet
 from gitops_ds.solver.master import Pattern, master_of
 from gitops_ds.solver.staged import solve_staged
+from tests import builders as make
 
 
 def packing() -> Packing:
@@ -98,3 +100,33 @@ def test_rivals_that_export_the_same_symbols_stay_out_of_our_process() -> None:
 
 def test_the_version_is_named() -> None:
     assert SOLVER_VERSION.startswith("highspy ")
+
+
+def test_a_presolve_that_breaks_the_model_is_left_out_in_a_second_run() -> None:
+    points = {
+        "speed": {"c1": {"w0;": 10, "w0;d0": 10, "w1;": 0, "w1;d0": 0, "w2;": 10, "w2;d0": 10, "w3;": 10, "w3;d0": 0}},
+        "power": {"c1": {"w0;": 0, "w0;d0": 10, "w1;": 10, "w1;d0": 0, "w2;": 0, "w2;d0": 10, "w3;": 10, "w3;d0": 10}},
+    }
+    points["speed"]["c2"] = {f"w{i};{d}": 10 for i in range(4) for d in ("", "d0")}
+    points["power"]["c2"] = {**points["speed"]["c2"], "w0;d0": 0}
+    things: list[make.Thing] = [make.workload(f"w{i}") for i in range(4)]
+    for c in ("c1", "c2"):
+        things += [make.cluster(c, labels={"region": "eu"}), make.policy(f"{c}-p0", "d0", "3")]
+        things += [make.scores(c, points[name][c], name) for name in points]
+    text = make.intent(
+        [{"name": c, "policies": [f"{c}-p0"], "capacity": {"cpu": 3, "gpu": 1}} for c in ("c1", "c2")],
+        [
+            {"name": "w0", "requests": {"cpu": "500m"}, "copies": 2, "with": ["w2"]},
+            {"name": "w1", "requests": {}, "copies": 2, "minCopies": 1},
+            {"name": "w2", "requests": {"gpu": 1}, "copies": 2, "priority": 7, "minCopies": 1},
+            {"name": "w3", "requests": {"gpu": 1, "cpu": 1}, "copies": 2, "priority": -3},
+        ],
+        preference={"goal": "score-first", "missing": "exclude"},
+        scores=[
+            {"name": "speed", "dimension": "${app};${device}"},
+            {"name": "power", "dimension": "${app};${device}", "weight": 0.5, "direction": "minimize"},
+        ],
+    )
+    solution = solve(make.problem(text, *things))
+    assert solution.status is Status.OPTIMAL
+    assert (solution.stages[0].name, solution.stages[0].value) == ("score less changes", 45000)
