@@ -67,7 +67,7 @@ def test_a_cluster_that_a_workload_only_leaves_is_part_of_its_component() -> Non
 def test_every_field_of_the_problem_is_carried_or_left_out_on_purpose() -> None:
     """A field that is neither here nor numbered anew in `_part` would reach a component with the whole's numbers."""
     same = {"kinds", "unit", "goal", "time_limit", "gap"}
-    empty = {"intents", "pins", "candidates", "lost", "warnings"}
+    empty = {"intents", "facts", "pins", "candidates", "lost", "warnings"}
     whole = fleet({"maxMoves": 0}, {"a": ["c1"], "d": ["c3"]})
     part = components(whole)[0].problem
     numbered = {
