@@ -11,13 +11,7 @@ from gitops_ds.cli import options
 
 
 @click.command()
-@options.repo
-@options.hub
-@options.at
-@options.max_age
-@options.output
-@options.overwrite
-@options.detailed
+@options.planning
 def command(
     *,
     repo: Path,

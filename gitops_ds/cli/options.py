@@ -90,3 +90,10 @@ overwrite: Callable[[F], F] = click.option(
 detailed: Callable[[F], F] = click.option(
     "--detailed-exitcode", "detailed", is_flag=True, help="Exit with 2 where the plan changes something."
 )
+
+
+def planning(command: F) -> F:
+    """The options of every verb that makes a plan: repo, hub, at, max_age, output, overwrite, detailed."""
+    for option in (detailed, overwrite, output, max_age, at, hub, repo):
+        command = option(command)
+    return command

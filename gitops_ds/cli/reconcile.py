@@ -23,13 +23,7 @@ MOST_NOTES = 10
 
 
 @click.command()
-@options.repo
-@options.hub
-@options.at
-@options.max_age
-@options.output
-@options.overwrite
-@options.detailed
+@options.planning
 def command(
     *,
     repo: Path,

@@ -708,6 +708,7 @@ class TestFit:
         put(top, {"rendered/KEEP.yaml": "twin"})
         save(top)
         make(top)
+        assert status(top) == ""
 
     def test_identity_and_time(self, top: Path) -> None:
         repo = open_repository(top)

@@ -67,7 +67,7 @@ def test_the_last_plan_is_the_answer() -> None:
 
 @pytest.mark.parametrize("steps", [overruns, dies, runs_out_of_memory])
 def test_the_best_plan_so_far_counts_and_says_so(steps: object) -> None:
-    found = guarded(problem(2 if steps is overruns else 60), steps, grace=1)  # type: ignore[arg-type]
+    found = guarded(problem(9 if steps is overruns else 60), steps, grace=1)  # type: ignore[arg-type]
     assert found == replace(FIRST, status=Status.LIMIT)
 
 
