@@ -40,11 +40,10 @@ LARGEST_TIE = 2**33
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: `coefficient` per column, to be maximised; `constant` makes the sum the figure that people know."""
+    """One stage: `coefficient` per column, to be maximised."""
 
     name: str
     coefficient: Ints
-    constant: int = 0
 
 
 def stages(columns: Columns) -> tuple[Stage, ...]:

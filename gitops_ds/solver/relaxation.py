@@ -22,6 +22,7 @@ from gitops_ds.problem.components import Component
 from gitops_ds.problem.matrix import Matrix, matrix_of
 from gitops_ds.problem.model import Pair, Problem
 from gitops_ds.problem.variations import around, without_limits_of_size
+from gitops_ds.solver.compact import lp_of
 from gitops_ds.solver.highs import assert_ok, quiet
 
 LONGEST = 10.0
@@ -82,7 +83,9 @@ def _least(
     kept = _columns_of(matrix, part, stay)
     solver = quiet(seconds=seconds)
     assert_ok(solver.setOptionValue("mip_abs_gap", 0.0), "option mip_abs_gap")
-    assert_ok(solver.passModel(_model(matrix, kept)), "model")
+    gain = np.zeros(matrix.columns.count)
+    gain[kept] = -NEARLY / max(len(kept), 1)
+    assert_ok(solver.passModel(lp_of(matrix, gain, highspy.ObjSense.kMinimize)), "model")
     slack = tuple(_slack_columns(matrix, [number[w] for w in workloads if w in number]))
     for i, one in enumerate(slack):
         cost = (1.0 + NEARLY / 10 * i / len(slack)) / one.request
@@ -119,22 +122,6 @@ def _columns_of(matrix: Matrix, part: Component, pairs: Sequence[Pair]) -> list[
     columns = matrix.columns
     both = zip(columns.z_workload.tolist(), columns.z_configuration.tolist(), strict=True)
     return [columns.first_z + z for z, (w, g) in enumerate(both) if part.whole(Pair(w, g)) in wanted]
-
-
-def _model(matrix: Matrix, kept: Sequence[int]) -> highspy.HighsLp:
-    columns, (start, index, value) = matrix.columns, matrix.entries
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns.count, len(matrix.row_lower)
-    lp.sense_ = highspy.ObjSense.kMinimize
-    cost = np.zeros(columns.count)
-    cost[list(kept)] = -NEARLY / max(len(kept), 1)
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = np.zeros(columns.count), columns.upper
-    lp.row_lower_, lp.row_upper_ = matrix.row_lower, matrix.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = start, index, value
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns.count
-    return lp
 
 
 def _slack_columns(matrix: Matrix, workloads: Sequence[int]) -> Iterator[_Slack]:

@@ -24,6 +24,7 @@ from gitops_ds.problem.matrix import Matrix, matrix_of
 from gitops_ds.problem.model import Ints, Pair, Problem
 from gitops_ds.problem.objective import Stage
 from gitops_ds.solution import Solution, StageResult, Status, check_solution
+from gitops_ds.solver.compact import lp_of
 from gitops_ds.solver.highs import USABLE, assert_ok, quiet
 
 LARGEST_SUM = 2**31
@@ -202,17 +203,9 @@ def _ask(search: _Search, group: _Group) -> _Run | None:
 def _loaded(search: _Search, group: _Group) -> highspy.Highs:
     """A solver with the model in it, quiet, maximising the group's objective, with all rows that came on the way."""
     matrix = search.matrix
-    columns, (start, index, value) = matrix.columns, matrix.entries
+    columns = matrix.columns
     solver = quiet(seconds=max(search.left, 0.1), gap=search.gap)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns.count, len(matrix.row_lower)
-    lp.sense_ = highspy.ObjSense.kMaximize
-    lp.col_cost_ = group.objective.astype(np.float64)
-    lp.col_lower_, lp.col_upper_ = np.zeros(columns.count), columns.upper
-    lp.row_lower_, lp.row_upper_ = matrix.row_lower, matrix.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = start, index, value
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns.count
+    lp = lp_of(matrix, group.objective.astype(np.float64), highspy.ObjSense.kMaximize)
     assert_ok(solver.passModel(lp), "model")
     for stage, reached in search.floors:
         used = np.nonzero(stage.coefficient)[0].astype(np.int32)

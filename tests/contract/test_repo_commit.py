@@ -669,7 +669,7 @@ def test_a_link_in_the_working_tree(top: Path, tmp_path: Path, link: str) -> Non
 
 
 class TestFit:
-    def refused(self, top: Path, owned: Mapping[str, bytes | None], match: str) -> None:
+    def expect_refused(self, top: Path, owned: Mapping[str, bytes | None], match: str) -> None:
         before, head = status(top), open_repository(top).head
         with pytest.raises(RepositoryError, match=match):
             make(top, owned)
@@ -677,30 +677,30 @@ class TestFit:
 
     def test_names_that_git_cannot_hold(self, top: Path) -> None:
         for name in ("", "/etc/x", "a//b", "a/", "../x", "a/./b", ".git/config", "a/.GIT/hooks", "a\0b"):
-            self.refused(top, {name: b""}, "git cannot hold a file of this name")
+            self.expect_refused(top, {name: b""}, "git cannot hold a file of this name")
 
     def test_files_and_folders(self, top: Path) -> None:
-        self.refused(top, {"README.md/x": b""}, r"README\.md/x: the file has no folder.*README\.md is a file")
-        self.refused(top, {"rendered": b""}, "rendered: the path is a folder")
-        self.refused(top, {"rendered/ns": b""}, "rendered/ns: the path is a folder")
-        self.refused(top, {"a": b"", "a/b": b""}, "a/b: the file has no folder")
+        self.expect_refused(top, {"README.md/x": b""}, r"README\.md/x: the file has no folder.*README\.md is a file")
+        self.expect_refused(top, {"rendered": b""}, "rendered: the path is a folder")
+        self.expect_refused(top, {"rendered/ns": b""}, "rendered/ns: the path is a folder")
+        self.expect_refused(top, {"a": b"", "a/b": b""}, "a/b: the file has no folder")
 
     def test_links_and_submodules(self, top: Path, tmp_path: Path) -> None:
         git(tmp_path, "clone", "-q", str(top), "inner")
         git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "inner"), "sub")
         (top / "link").symlink_to("rendered")
         save(top)
-        self.refused(top, {"sub/x": b""}, "sub/x: .*sub is a submodule")
-        self.refused(top, {"link/x": b""}, "link/x: .*link is a symbolic link")
-        self.refused(top, {"link": None}, "link: the path is a symbolic link")
-        self.refused(top, {"sub": b""}, "sub: the path is a submodule")
+        self.expect_refused(top, {"sub/x": b""}, "sub/x: .*sub is a submodule")
+        self.expect_refused(top, {"link/x": b""}, "link/x: .*link is a symbolic link")
+        self.expect_refused(top, {"link": None}, "link: the path is a symbolic link")
+        self.expect_refused(top, {"sub": b""}, "sub: the path is a submodule")
 
     def test_case(self, top: Path) -> None:
-        self.refused(
+        self.expect_refused(
             top, {"rendered/KEEP.yaml": b""}, r"rendered/KEEP\.yaml: the path differs from rendered/keep\.yaml"
         )
-        self.refused(top, {"Rendered/x": b""}, "Rendered: the path differs from rendered by case only")
-        self.refused(top, {"x/a": b"", "X/b": b""}, "by case only")
+        self.expect_refused(top, {"Rendered/x": b""}, "Rendered: the path differs from rendered by case only")
+        self.expect_refused(top, {"x/a": b"", "X/b": b""}, "by case only")
         make(top, {"rendered/keep.yaml": None, "rendered/KEEP.yaml": b"renamed\n"})
         assert status(top) == ""
 
