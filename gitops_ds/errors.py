@@ -4,11 +4,18 @@
     |- UsageError            64   the command line is wrong
     |- InputError             1   what a person wrote, or a snapshot holds, is wrong: one fault each
     |- HubError               1   the hub, or the snapshot of it, cannot be read
+    |  |- HubUnreachable      1   for now: the same may succeed later
+    |  |- HubConflict         1   a write met another writer's: read anew
+    |  |- HubExpired          1   the version to go on from is forgotten: list anew
+    |  `- HubAbsent           1   it does not serve a kind
     |- SolveError             1   the solver gave nothing that may be used
     |  `- InfeasibleError      1   proved: no plan at all keeps every rule
-    |- RepositoryError        1   the git repository is not usable as it is
+    |- RepositoryError        1   the git repository, or its remote, is not usable as it is
+    |  |- TransientError      1   the remote cannot be used for now, and nothing was changed: the same may succeed later
+    |  `- OutcomeUnknownError 1   the connection was lost after something was sent: look before doing it again
     |- HeldError              3   the plan differs from git, and a guard keeps it from being committed
     |- ContentionError        5   the branch kept moving until the tries ran out
+    |  `- MovedError          5   the branch is not where it was: plan anew on where it is
     `- RefusedError           6   the remote, a hook or a policy said no
 
 Owns what is said and where it points. Owns no printing: the command line decides how faults look.
@@ -103,6 +110,22 @@ class HubError(GitopsDsError):
     """The hub, or the snapshot that stands in for it, cannot be read."""
 
 
+class HubUnreachable(HubError):  # noqa: N818 - a state of the hub, and no mistake of anybody's
+    """The hub gave no answer in time, or is too busy: the same call may succeed later."""
+
+
+class HubConflict(HubError):  # noqa: N818
+    """The object that was to be written has changed since it was read: read it anew, then decide again."""
+
+
+class HubExpired(HubError):  # noqa: N818
+    """The hub has forgotten the version that a list or a watch was to go on from: begin it again."""
+
+
+class HubAbsent(HubError):  # noqa: N818
+    """The hub does not serve a kind."""
+
+
 class SolveError(GitopsDsError):
     """The solver gave no answer that may be used."""
 
@@ -118,6 +141,14 @@ class RepositoryError(GitopsDsError):
     """The git repository is missing, bare, empty, or not readable as it is."""
 
 
+class TransientError(RepositoryError):
+    """The remote cannot be used for now, and nothing was changed there: the same call may succeed later."""
+
+
+class OutcomeUnknownError(RepositoryError):
+    """The connection was lost after something was sent: the remote may hold it or not. Look before doing it again."""
+
+
 class HeldError(GitopsDsError):
     """The plan differs from git, and a guard keeps it from being committed."""
 
@@ -128,6 +159,10 @@ class ContentionError(GitopsDsError):
     """The branch kept moving under us until the tries ran out."""
 
     exit_code = 5
+
+
+class MovedError(ContentionError):
+    """A branch is not where it was when the plan was made: the plan has to be made anew on where it is now."""
 
 
 class RefusedError(GitopsDsError):

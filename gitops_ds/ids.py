@@ -3,7 +3,7 @@
 Owns the vocabulary of names. Owns no check of them: the loaders refuse bad names before one gets here.
 """
 
-from typing import NamedTuple, NewType
+from typing import Literal, NamedTuple, NewType
 
 Namespace = NewType("Namespace", str)
 ClusterName = NewType("ClusterName", str)
@@ -18,6 +18,9 @@ Device = NewType("Device", str)
 """The value of the label `resource-supply-device` on a candidate policy."""
 ResourceKind = NewType("ResourceKind", str)
 """What is supplied and requested, such as `gpu` or `cpu`: amounts of two kinds never add up."""
+
+HUB: Literal["hub"] = "hub"
+"""The source of the scores that the hub itself holds; a Reconciler names further ones."""
 
 
 class IntentId(NamedTuple):

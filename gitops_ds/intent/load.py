@@ -10,62 +10,120 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gitops_ds.errors import Fault, InputError, Path, Place, Source, raise_faults
-from gitops_ds.ids import IntentId, IntentName, Namespace, WorkloadId, WorkloadName
+from gitops_ds.ids import HUB, IntentId, IntentName, Namespace, WorkloadId, WorkloadName
 from gitops_ds.intent.base import API_VERSION
 from gitops_ds.intent.dimension import dimension_checks
 from gitops_ds.intent.dsf_params import DsfParams, form_path, looks_like_params, to_intent
+from gitops_ds.intent.holding import Abort, Hold, Resume
 from gitops_ds.intent.placement import PlacementIntent, cross_checks
+from gitops_ds.intent.reconciler import Reconciler, overlaps
+from gitops_ds.intent.scoring import ScoringIntent, clashes, scoring_checks
+from gitops_ds.intent.spelling import guess
 from gitops_ds.yamltext import Document, read_strict
 
 SUFFIXES = (".yaml", ".yml", ".json")
-KINDS: Mapping[str, type[BaseModel]] = {"PlacementIntent": PlacementIntent}
+FOLDER = "intent"
+KINDS: Mapping[str, type[BaseModel]] = {
+    "PlacementIntent": PlacementIntent,
+    "ScoringIntent": ScoringIntent,
+    "Reconciler": Reconciler,
+    "Hold": Hold,
+    "Abort": Abort,
+    "Resume": Resume,
+}
 _DEFAULT_NAME = "params"
 
 _SHAPES = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list"}
 """What a value should be, where the validator would name Python's types."""
 
+_SECRETIVE = re.compile(r"auth|bearer|header|host|password|secret|token|url", re.IGNORECASE)
+"""Fields in which people write credentials by mistake: their values are never repeated."""
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedIntent:
-    """An intent and where it was read, so that whoever finds a fault in it later can point at the line."""
+class Loaded(Generic[Model]):
+    """A document and where it was read, so that whoever finds a fault in it later can point at the line."""
 
-    intent: PlacementIntent
+    intent: Model
     source: Source = field(compare=False)
     is_params: bool = False
 
-    @property
-    def id(self) -> IntentId:
-        """Hub namespace and name."""
-        meta = self.intent.metadata
-        return IntentId(Namespace(meta.namespace), IntentName(meta.name))
-
     def at(self, *path: str | int) -> Place:
-        """The place of a field, given by its path in the intent."""
+        """The place of a field, given by its path in the document."""
         if self.is_params:
             path = form_path(path)
         return self.source.at(*path)
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedIntent(Loaded[PlacementIntent]):
+    """A PlacementIntent and where it was read."""
+
+    @property
+    def id(self) -> IntentId:
+        """Hub namespace and name."""
+        return _id(self.intent)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedScoring(Loaded[ScoringIntent]):
+    """A ScoringIntent and where it was read."""
+
+    @property
+    def id(self) -> IntentId:
+        """Hub namespace and name."""
+        return _id(self.intent)
+
+
+def _id(intent: PlacementIntent | ScoringIntent) -> IntentId:
+    return IntentId(Namespace(intent.metadata.namespace), IntentName(intent.metadata.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Intents:
+    """Everything that the files of `intent/` say, each kind sorted by name."""
+
+    placements: tuple[LoadedIntent, ...] = ()
+    scorings: tuple[LoadedScoring, ...] = ()
+    reconcilers: tuple[Loaded[Reconciler], ...] = ()
+    holds: tuple[Loaded[Hold], ...] = ()
+    resumes: tuple[Loaded[Resume], ...] = ()
+    aborts: tuple[Loaded[Abort], ...] = ()
+
+    def below(self, folder: str) -> Intents:
+        """The same with the intents of one folder alone; what is said to and by reconcilers stays."""
+        return replace(self, placements=_below(self.placements, folder), scorings=_below(self.scorings, folder))
+
+
 def load_intents(files: Mapping[str, bytes]) -> tuple[LoadedIntent, ...]:
-    """All intents of `files` (repository path to bytes), sorted by namespace and name.
+    """The placement intents of `files` (repository path to bytes), sorted by namespace and name.
+
+    Raises:
+        InputError: with every fault of every file; also where there is no intent at all.
+    """
+    return load_all(files).placements
+
+
+def load_all(files: Mapping[str, bytes]) -> Intents:
+    """Every document of `files` (repository path to bytes).
 
     Raises:
         InputError: with every fault of every file; also where there is no intent at all.
     """
     faults: list[Fault] = []
-    found: list[LoadedIntent] = []
+    found: list[Loaded[Any]] = []
     for path in sorted(files):
         try:
             documents = read_strict(files[path], path)
@@ -79,13 +137,33 @@ def load_intents(files: Mapping[str, bytes]) -> tuple[LoadedIntent, ...]:
                 found.append(_load(document, path))
             except InputError as error:
                 faults += error.faults
-    found.sort(key=lambda one: (one.id, one.source.file))
-    faults += _clashes(found)
-    if not found and not faults:
+    placements = sorted((one for one in found if isinstance(one, LoadedIntent)), key=lambda o: (o.id, o.source.file))
+    scorings = sorted((one for one in found if isinstance(one, LoadedScoring)), key=lambda o: (o.id, o.source.file))
+    faults += _clashes(placements, scorings)
+    for i, path_, what, fix in clashes([one.intent for one in scorings]):
+        faults.append(Fault(what, scorings[i].at(*path_), fix=fix))
+    reconcilers = _of(Reconciler, found)
+    for i, path_, what, fix in overlaps(tuple(one.intent for one in reconcilers)):
+        faults.append(Fault(what, reconcilers[i].at(*path_), fix=fix))
+    faults += _unknown_sources(placements, reconcilers)
+    if not (placements or scorings or faults):
         fix = "write one: `gitops-ds init` starts you off, docs/intent.md explains"
         faults.append(Fault("no intent found in intent/", fix=fix))
     raise_faults(InputError, faults)
-    return tuple(found)
+    said = (_of(Hold, found), _of(Resume, found), _of(Abort, found))
+    return Intents(tuple(placements), tuple(scorings), reconcilers, *said)
+
+
+def _of(kind: type[Model], found: Iterable[Loaded[Any]]) -> tuple[Loaded[Model], ...]:
+    mine = [one for one in found if isinstance(one.intent, kind)]
+    return tuple(sorted(mine, key=lambda one: (one.intent.metadata.name, one.source.file)))
+
+
+One = TypeVar("One", bound=Loaded[Any])
+
+
+def _below(several: Sequence[One], folder: str) -> tuple[One, ...]:
+    return tuple(one for one in several if one.source.file.startswith(f"{folder}/"))
 
 
 def _nothing(path: str) -> Fault:
@@ -94,10 +172,16 @@ def _nothing(path: str) -> Fault:
     return Fault("the file holds no intent", Place(path), why, "write the intent, or delete the file if it is to go")
 
 
-def intent_digest(intent: PlacementIntent) -> str:
+def intent_digest(intent: BaseModel) -> str:
     """sha256 of what the intent says: no order of lists, no spelling of a default and no comment changes it."""
     said = intent.model_dump(mode="python", by_alias=True, exclude_defaults=True)
     return hashlib.sha256(json.dumps(_canonical(said), sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def intents_digest(intents: Iterable[LoadedIntent]) -> str:
+    """sha256 of what all of these intents say, in whatever order they come."""
+    said = sorted((one.id, intent_digest(one.intent)) for one in intents)
+    return hashlib.sha256("".join(f"{key} {digest}\n" for key, digest in said).encode()).hexdigest()
 
 
 def _canonical(value: Any) -> Any:
@@ -110,7 +194,7 @@ def _canonical(value: Any) -> Any:
     return str(value) if isinstance(value, (Fraction, float)) else value
 
 
-def _load(document: Document, path: str) -> LoadedIntent:
+def _load(document: Document, path: str) -> Loaded[Any]:
     value, source = document.value, document.source
     if looks_like_params(value):
         params = _validated(DsfParams, value, source)
@@ -119,7 +203,12 @@ def _load(document: Document, path: str) -> LoadedIntent:
     else:
         model = _kind_of(value, source)
         intent = _validated(model, value, source)
-        assert isinstance(intent, PlacementIntent)
+        if isinstance(intent, ScoringIntent):
+            wrong = [Fault(what, source.at(*at), fix=fix) for at, what, fix in scoring_checks(intent)]
+            raise_faults(InputError, wrong)
+            return LoadedScoring(intent, source)
+        if not isinstance(intent, PlacementIntent):
+            return Loaded(intent, source)
         loaded = LoadedIntent(intent, source)
     checks = (*cross_checks(loaded.intent), *dimension_checks(loaded.intent))
     raise_faults(InputError, [Fault(what, loaded.at(*at), fix=fix) for at, what, fix in checks])
@@ -166,6 +255,8 @@ def _unknown_field(loc: Path, model: type[BaseModel], place: Place) -> Fault:
     if near and near[0] == loc[-1]:
         return Fault(f"{_dotted(loc)} stands here under another spelling too", place, fix="keep one of them")
     fix = f"did you mean {near[0]}?" if near else _elsewhere(str(loc[-1]), model)
+    if not fix and model is ScoringIntent and _SECRETIVE.search(str(loc[-1])):
+        fix = "tokens stay in a Secret, which auth: {tokenSecretRef: {name: ..., key: ...}} names"
     return Fault(f"unknown field {_dotted(loc)}", place, fix=fix)
 
 
@@ -202,7 +293,8 @@ def _wrong(error: Mapping[str, Any], name: str) -> tuple[str, str]:
             return f"{name} is empty", "list at least one"
         case "string_type" if isinstance(given, (int, float)):
             return f"{name} is text, and {json.dumps(given)} is none", "put it in quotes"
-    return f"{name} should be {_SHAPES.get(kind, said)}, not {_shown(given)}", ""
+    shown = "what stands here" if _SECRETIVE.search(name) else _shown(given)
+    return f"{name} should be {_SHAPES.get(kind, said)}, not {shown}", ""
 
 
 def _shown(given: Any) -> str:
@@ -238,15 +330,31 @@ def _deref(schema: Any, defs: Mapping[str, Any]) -> Any:
     return next((o for o in schema.get("anyOf", ()) if o.get("type") in ("object", "array")), schema)
 
 
-def _clashes(found: Iterable[LoadedIntent]) -> Iterator[Fault]:
+def _unknown_sources(placements: Iterable[LoadedIntent], reconcilers: Iterable[Loaded[Reconciler]]) -> Iterator[Fault]:
+    """Sources of scores that a reconciler of the intent does not have."""
+    for one in placements:
+        mine = [r.intent for r in reconcilers if one.source.file.startswith(f"{r.intent.spec.intents}/")]
+        known = [{HUB, *(source.name for source in r.spec.scoreSources)} for r in mine] or [{HUB}]
+        for i, score in enumerate(one.intent.spec.preference.scores):
+            for names in known:
+                if score.source not in names:
+                    what = f"no Reconciler of this intent has the score source {score.source}"
+                    at = one.at("spec", "preference", "scores", i, "source")
+                    yield Fault(what, at, fix=guess(score.source, names, "sources"))
+
+
+def _clashes(found: Iterable[LoadedIntent], scorings: Iterable[LoadedScoring]) -> Iterator[Fault]:
     """Two intents of one name, and workloads that two intents set. Faults stand at the later one and name the first."""
     names: dict[IntentId, Place] = {}
     workloads: dict[WorkloadId, tuple[IntentId, Place]] = {}
+    both: list[LoadedIntent | LoadedScoring] = [*found, *scorings]
+    for named in both:
+        here = named.at("metadata", "name")
+        if named.id in names:
+            why = f"the other is at {names[named.id]}"
+            yield Fault(f"intent {named.id} stands twice", here, why, "rename one of them")
+        names.setdefault(named.id, here)
     for one in found:
-        here = one.at("metadata", "name")
-        if one.id in names:
-            yield Fault(f"intent {one.id} stands twice", here, f"the other is at {names[one.id]}", "rename one of them")
-        names.setdefault(one.id, here)
         for i, workload in enumerate(one.intent.spec.workloads):
             key = WorkloadId(one.id.namespace, WorkloadName(workload.name))
             here = one.at("spec", "workloads", i, "name")

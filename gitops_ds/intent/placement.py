@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from gitops_ds.errors import Path
+from gitops_ds.ids import HUB
 from gitops_ds.intent.base import (
     API_VERSION,
     DnsLabel,
@@ -43,6 +44,8 @@ class ScorePreference(Strict):
     """How much a point of it counts, with at most three decimal places."""
     direction: Literal["maximize", "minimize"] = "maximize"
     """Whether more is better."""
+    source: DnsLabel = HUB
+    """Where it is read: hub, or one of the Reconciler's `scoreSources` by name."""
     aggregate: Literal["mean", "min", "max"] = "mean"
     """How several items of one dimension become one score."""
 
@@ -69,11 +72,11 @@ class Preference(Strict):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        seen: set[tuple[str, str | None]] = set()
+        seen: set[tuple[str, str | None, str]] = set()
         for score in self.scores:
-            if (score.name, score.dimension) in seen:
+            if (score.name, score.dimension, score.source) in seen:
                 raise ValueError(f'score "{score.name}" stands twice with the same dimension')
-            seen.add((score.name, score.dimension))
+            seen.add((score.name, score.dimension, score.source))
         if self.maxAge is not None and self.maxAge <= timedelta():
             raise ValueError("maxAge is more than 0s")
         return self
@@ -218,6 +221,8 @@ class PlacedWorkload(Strict):
     """On how many clusters it runs at most, one copy each."""
     minCopies: Annotated[int, Field(ge=1, le=1000)] | None = None  # noqa: N815
     """With fewer copies than this it does not run at all. Default: any number, and fewer than `copies` is too few."""
+    surge: bool | None = None
+    """Whether it may run on one cluster more than `copies` while it moves. Default: as the intent's `move` says."""
     spread: tuple[Spread, ...] = Field(default=(), strict=False)
     """How its copies are spread."""
     gate: Annotated[
@@ -258,13 +263,23 @@ class Stability(Strict):
     """The points that a whole new plan must gain over the one that git holds."""
     maxMoves: Annotated[int, Field(ge=0)] | None = None  # noqa: N815
     """The most copies that one plan may move; moves that a lost cluster forces are made all the same."""
-    move: Literal["at-once", "make-before-break"] = "at-once"
-    """How a copy gets from one cluster to another."""
+    move: Literal["at-once", "make-before-break"] | None = None
+    """How copies get from one cluster to another. Default: at-once, but for workloads with `surge: true`."""
+    maxInChange: Annotated[int, Field(ge=1)] = 1  # noqa: N815
+    """How many clusters may be changing from one policy to another at once, in moves that make before they break."""
+    phaseTimeout: Duration = timedelta(minutes=30)  # noqa: N815
+    """How long one phase of such a move may wait for the hub before the plan is held."""
 
     @model_validator(mode="after")
     def _costs_are_costs(self) -> Self:
         if min(self.moveCost, self.reconfigureCost, self.minimumGain) < 0:
             raise ValueError("a cost is 0 or more")
+        return self
+
+    @model_validator(mode="after")
+    def _some_patience(self) -> Self:
+        if self.phaseTimeout <= timedelta():
+            raise ValueError("phaseTimeout is more than 0s")
         return self
 
 
@@ -302,6 +317,8 @@ class PlacementSpec(Strict):
     """The label that carries each ManagedCluster's own name. Default: `name` or `cluster-name`, where it does."""
     bindClusterSets: tuple[DnsName, ...] = Field(default=(), strict=False)  # noqa: N815
     """Cluster sets for which a ManagedClusterSetBinding is rendered in the namespace."""
+    adopt: tuple[DnsName, ...] = Field(default=(), strict=False)
+    """Placements and PlacementBindings on the hub that somebody else made, and that may be taken over."""
 
 
 class PlacementIntent(Strict):
