@@ -2,7 +2,7 @@
 
 Owns the making of the commit out of a private index, so that no attribute, filter, hook or setting of the repository
 can change the bytes or run anything, and the move of the branch by compare and swap. Owns no message and no decision
-about what to commit; pushing is another matter.
+about what to commit; pushing is another matter (`remote.py`), and so is how a commit is signed (`signing.py`).
 
 The steps, in an order that leaves either the old or the new commit after a crash: refuse what stands against it, store
 the objects, move the branch, bring the owned paths of each working tree on that branch up to date. A crash before the
@@ -36,13 +36,16 @@ from gitops_ds.repo.entries import (
 from gitops_ds.repo.fitting import check_fit, check_names
 from gitops_ds.repo.gitcmd import Repository, failure, git, try_git
 from gitops_ds.repo.opening import Identity, worktrees_on
+from gitops_ds.repo.signing import Signing, signed_tree, verify_signature
 
 
 class _Words(NamedTuple):
-    """What a commit says, and the variables by which git knows who says it and when."""
+    """What a commit says, the variables by which git knows who says it and when, and the key that vouches for it."""
 
     message: str
-    signature: Mapping[str, str]
+    author: Mapping[str, str]
+    identity: Identity
+    signing: Signing | None
 
 
 def commit_files(
@@ -54,6 +57,7 @@ def commit_files(
     when: datetime,
     expected_head: str,
     branch: str | None = None,
+    signing: Signing | None = None,
 ) -> str:
     """Commit files on top of `expected_head`, and bring them up to date wherever the branch is checked out.
 
@@ -65,6 +69,7 @@ def commit_files(
         when: the time of both, aware of its zone; whole seconds count.
         expected_head: the full id of the commit that `owned` was made for.
         branch: the full ref to move, such as `refs/heads/main`; by default what HEAD is on, or a detached HEAD itself.
+        signing: the key to sign with; None signs nothing, whatever git's own settings say.
 
     Returns:
         The id of the new commit, or `expected_head` where no file differs from it: then nothing is written at all.
@@ -73,26 +78,68 @@ def commit_files(
         ContentionError: the branch is not, or no longer, at `expected_head`.
         HeldError: an owned path has a local edit where the branch is checked out; nothing is written.
         RepositoryError: a path cannot be in the tree, a link is in the way, the index is locked, the identity is not
-            usable: nothing is written. Or the working tree could not be brought up to date after the commit: the
-            fault says so and how to repair it.
+            usable, the commit cannot be signed: nothing is written. Or the working tree could not be brought up to
+            date after the commit: the fault says so and how to repair it.
     """
     check_names(owned)
     ref = branch or repo.branch
     _check_head(repo, ref, expected_head)
-    head = tree_entries(repo, expected_head, top_names(owned)) if owned else {}
-    check_fit(_outermost(repo, expected_head, owned) | head, owned)
-    changes = _changes(repo, head, owned)
+    head, changes = _compare(repo, expected_head, owned)
     if not changes:
         return expected_head
     places = [place for place in _places(repo, ref) if has_index(place)]
     for place in places:
         check_unlocked(place)
         refuse_local_edits(place, head, owned)
-    words = _Words(message, _signature(identity, when))
+    words = _Words(message, _author(identity, when), identity, signing)
     commit = _store(repo, expected_head, changes, owned, words)
     _move(repo, ref, expected_head, commit, words)
     raise_faults(RepositoryError, [fault for place in places for fault in _bring_along(place, changes, commit)])
     return commit
+
+
+def make_commit(
+    repo: Repository,
+    owned: Mapping[str, bytes | None],
+    message: str,
+    *,
+    identity: Identity,
+    when: datetime,
+    parent: str,
+    signing: Signing | None = None,
+) -> str:
+    """Make the commit that has `parent` and these files, and nothing else: no ref, index or working file is touched.
+
+    Works in a bare repository and in clones without all history or all files; no file is fetched for it. What the
+    working tree holds does not matter.
+
+    Args:
+        repo: the repository to store the commit in.
+        owned: POSIX paths from the top, each with its bytes, or None to remove it. A file keeps its executable bit.
+        message: the whole commit message.
+        identity: author and committer.
+        when: the time of both, aware of its zone; whole seconds count.
+        parent: the full id of the commit that `owned` was made for.
+        signing: the key to sign with; None signs nothing, whatever git's own settings say.
+
+    Returns:
+        The id of the new commit, or `parent` where no file differs from it: then nothing is written at all.
+
+    Raises:
+        RepositoryError: a path cannot be in the tree, the identity is not usable, or the commit cannot be signed.
+    """
+    check_names(owned)
+    _, changes = _compare(repo, parent, owned)
+    if not changes:
+        return parent
+    return _store(repo, parent, changes, owned, _Words(message, _author(identity, when), identity, signing))
+
+
+def _compare(repo: Repository, parent: str, owned: Mapping[str, bytes | None]) -> tuple[Mapping[str, Entry], Changes]:
+    """What a commit has around the owned paths, and what becomes of it; paths that do not fit are refused."""
+    head = tree_entries(repo, parent, top_names(owned)) if owned else {}
+    check_fit(_outermost(repo, parent, owned) | head, owned)
+    return head, _changes(repo, head, owned)
 
 
 def _check_head(repo: Repository, ref: str | None, expected: str) -> None:
@@ -130,7 +177,7 @@ def _places(repo: Repository, ref: str | None) -> Sequence[Repository]:
     return worktrees_on(repo, ref) if ref else (repo,)
 
 
-def _signature(identity: Identity, when: datetime) -> dict[str, str]:
+def _author(identity: Identity, when: datetime) -> dict[str, str]:
     if when.utcoffset() is None:
         raise ValueError("the time of a commit needs a time zone")
     if not identity.name.strip() or not identity.email.strip():
@@ -156,13 +203,17 @@ def _store(repo: Repository, head: str, changes: Changes, owned: Mapping[str, by
         # Only what changed was stored by us: that the rest is there is not for this commit to prove.
         tree = git(repo, "write-tree", "--missing-ok", env=index, settings=full).decode().strip()
     text = words.message.encode("utf-8", "backslashreplace")
-    return git(repo, "commit-tree", tree, "-p", head, "-F", "-", stdin=text, env=words.signature).decode().strip()
+    if words.signing is None:
+        return git(repo, "commit-tree", tree, "-p", head, "-F", "-", stdin=text, env=words.author).decode().strip()
+    commit = signed_tree(repo, tree, head, text, words.author, words.signing)
+    verify_signature(repo, commit, words.signing, words.identity)
+    return commit
 
 
 def _move(repo: Repository, ref: str | None, old: str, new: str, words: _Words) -> None:
     reason = " ".join(["gitops-ds:", *words.message.splitlines()[:1]])
     target = (ref,) if ref else ("--no-deref", "HEAD")
-    answer = try_git(repo, "update-ref", "-m", reason, *target, new, old, env=words.signature)
+    answer = try_git(repo, "update-ref", "-m", reason, *target, new, old, env=words.author)
     if answer.status:
         _check_head(repo, ref, old)
         raise RepositoryError(failure(repo, "update-ref", answer))

@@ -1,25 +1,37 @@
 """The door to git: every git process of the project starts here, through GitPython's command layer.
 
 Owns the closed environment that git runs in, the settings that keep it from running anything of the user's (hooks,
-filters, monitors, pagers), and the translation of a failure into a RepositoryError. Owns no knowledge of what the
-commands are for. GitPython's object database and index are never used.
+filters, monitors, pagers), the time limit of commands that may wait for somebody else, and the translation of a failure
+into a RepositoryError. Owns no knowledge of what the commands are for. GitPython's object database and index are never
+used.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitops_ds.errors import Fault, Place, RepositoryError
+from gitops_ds.repo.access import Access
+from gitops_ds.repo.urls import mask
 
 if TYPE_CHECKING:
     from git import Git
 
 OLDEST_GIT = (2, 30)
+
+TIMED_OUT = 124
+"""The exit status that stands for a command that was killed at its time limit."""
+_GRACE = 5.0
+"""Seconds that git gets to remove its lock files when it is asked to end, before it is killed."""
 
 _SETTINGS = (
     "core.fsmonitor=false",
@@ -64,16 +76,24 @@ _INHERITED = (
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A git working tree as it was when it was opened.
+    """A git working tree, or a bare repository, as it was when it was opened.
 
     `top` is the working tree's top folder and `git_dir` the git folder of this working tree (a linked worktree has its
-    own), both absolute. `branch` is the full ref that HEAD names, None where HEAD is detached. `head` is the commit.
+    own), both absolute; a bare repository has its one folder as both. `branch` is the full ref that HEAD names, None
+    where HEAD is detached. `head` is the commit. `access` reaches the remote that a partial clone gets what it lacks
+    from; None leaves that to git's own settings.
     """
 
     top: Path
     git_dir: Path
     branch: str | None
     head: str
+    access: Access | None = field(default=None, compare=False)
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is no working tree and no index."""
+        return self.top == self.git_dir
 
 
 class Answer(NamedTuple):
@@ -91,6 +111,7 @@ def ask(
     env: Mapping[str, str] | None = None,
     settings: Sequence[str] = (),
     options: Sequence[str] = (),
+    limit: timedelta | None = None,
 ) -> Answer:
     """Run one git command in `folder` and return its answer, whatever its exit status.
 
@@ -101,6 +122,7 @@ def ask(
         env: variables for this command, beside the closed environment.
         settings: further `key=value` settings, which win over the project's own.
         options: options of git itself, such as `--git-dir=...`.
+        limit: the time after which the command and all that it started are killed; the status is then TIMED_OUT.
 
     Raises:
         RepositoryError: git is not installed.
@@ -114,7 +136,7 @@ def ask(
     with tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
-        status, out, err = _execute(layer, [*command, *arguments], source.fileno(), variables)
+        status, out, err = _execute(layer, [*command, *arguments], source.fileno(), variables, limit)
     if status == 127 and command[0] == "env":
         raise _not_installed()
     return Answer(status, out, err)
@@ -126,6 +148,7 @@ def try_git(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     settings: Sequence[str] = (),
+    limit: timedelta | None = None,
 ) -> Answer:
     """Run one git command in an opened repository and return its answer, whatever its exit status.
 
@@ -134,8 +157,9 @@ def try_git(
     """
     if not repo.top.is_dir():
         raise RepositoryError(Fault("the working tree is gone", Place(str(repo.top))))
-    options = (f"--git-dir={repo.git_dir}", f"--work-tree={repo.top}")
-    return ask(repo.top, *arguments, stdin=stdin, env=env, settings=settings, options=options)
+    options = [f"--git-dir={repo.git_dir}"]
+    options += [] if repo.bare else [f"--work-tree={repo.top}"]
+    return ask(repo.top, *arguments, stdin=stdin, env=env, settings=settings, options=options, limit=limit)
 
 
 def git(
@@ -158,7 +182,7 @@ def git(
 
 def failure(repo: Repository, verb: str, answer: Answer) -> Fault:
     """The fault that says why a git command failed in `repo`."""
-    said = first_line(answer.err) or f"exit status {answer.status}"
+    said = mask(first_line(answer.err)) or f"exit status {answer.status}"
     if "index.lock" in answer.err:
         return lock_held(repo)
     if ".lock" in answer.err and "File exists" in answer.err:
@@ -187,6 +211,15 @@ def first_line(text: str) -> str:
         if line.strip():
             return line.strip().removeprefix("fatal: ").removeprefix("error: ")
     return ""
+
+
+def common_dir(repo: Repository) -> Path:
+    """The git folder that all working trees of the repository share."""
+    try:
+        named = (repo.git_dir / "commondir").read_text(encoding="utf-8", errors="surrogateescape").removesuffix("\n")
+    except FileNotFoundError:
+        return repo.git_dir
+    return (repo.git_dir / named).resolve()
 
 
 def text(raw: bytes) -> str:
@@ -229,10 +262,14 @@ def _command_layer(folder: Path) -> Git:
     return Git(folder)
 
 
-def _execute(layer: Git, command: list[str], stdin: int, env: Mapping[str, str]) -> tuple[int, bytes, str]:
+def _execute(
+    layer: Git, command: list[str], stdin: int, env: Mapping[str, str], limit: timedelta | None
+) -> tuple[int, bytes, str]:
     from git import GitCommandNotFound
 
     try:
+        if limit is not None:
+            return _execute_within(limit, layer, command, stdin, env)
         return layer.execute(
             command,
             istream=stdin,
@@ -244,6 +281,34 @@ def _execute(layer: Git, command: list[str], stdin: int, env: Mapping[str, str])
         )
     except (GitCommandNotFound, PermissionError) as error:
         raise _not_installed() from error
+
+
+def _execute_within(
+    limit: timedelta, layer: Git, command: list[str], stdin: int, env: Mapping[str, str]
+) -> tuple[int, bytes, str]:
+    """Run a command in a session of its own: no terminal to ask at, and a group that can be killed as a whole."""
+    process = layer.execute(command, istream=stdin, as_process=True, env=env, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=limit.total_seconds())
+    except subprocess.TimeoutExpired:
+        out, err = _end(process)
+        words = f"\ngitops-ds: no answer within {limit.total_seconds():g} seconds"
+        return TIMED_OUT, out, err.decode(errors="replace") + words
+    except BaseException:
+        _end(process)
+        raise
+    return process.returncode, out, err.decode(errors="replace")
+
+
+def _end(process: Git.AutoInterrupt) -> tuple[bytes, bytes]:
+    """End a command and all that it started; what it wrote until then."""
+    written = b"", b""  # where something left the group and holds the pipes, there is nobody to wait for
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            written = process.communicate(timeout=_GRACE)
+    return written
 
 
 def _dropping_all_but(variables: Mapping[str, str]) -> list[str]:

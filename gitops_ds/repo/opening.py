@@ -21,7 +21,7 @@ class Identity:
     email: str
 
 
-def open_repository(folder: Path, *, unborn: bool = False) -> Repository:
+def open_repository(folder: Path, *, unborn: bool = False, bare: bool = False) -> Repository:
     """Find the working tree around `folder`.
 
     Works from any folder below the top, in a linked worktree, a shallow clone, and with a detached HEAD.
@@ -29,6 +29,7 @@ def open_repository(folder: Path, *, unborn: bool = False) -> Repository:
     Args:
         folder: a folder inside the working tree.
         unborn: take a repository without a commit too; its `head` is then empty.
+        bare: take a bare repository too, for reading alone.
 
     Returns:
         The repository as it is now; open it again to see a HEAD that moved.
@@ -42,7 +43,7 @@ def open_repository(folder: Path, *, unborn: bool = False) -> Repository:
         raise RepositoryError(Fault(what, Place(str(folder)), fix="give the folder of a git working tree"))
     folder = folder.absolute()
     _check_version(folder)
-    top, git_dir = _locate(folder)
+    top, git_dir = _locate(folder, allow_bare=bare)
     found = Repository(top, git_dir, None, "")
     branch = try_git(found, "symbolic-ref", "-q", "HEAD")
     head = try_git(found, "rev-parse", "-q", "--verify", "HEAD^{commit}")
@@ -121,12 +122,14 @@ def _check_version(folder: Path) -> None:
         )
 
 
-def _locate(folder: Path) -> tuple[Path, Path]:
-    """The top folder and the git folder of the working tree around `folder`."""
+def _locate(folder: Path, *, allow_bare: bool = False) -> tuple[Path, Path]:
+    """The top folder and the git folder of the working tree around `folder`; of a bare repository its one folder."""
     answer = ask(folder, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir")
     if answer.status:
         raise RepositoryError(_why_closed(folder, answer))
     bare, inside, git_dir = text(answer.out).split("\n", 2)
+    if allow_bare and bare == "true":
+        return Path(git_dir.removesuffix("\n")), Path(git_dir.removesuffix("\n"))
     if inside != "true":
         what = "this is a bare repository" if bare == "true" else "this is the inside of a .git folder"
         fix = "give a working tree: a clone, or one that `git worktree add` made"

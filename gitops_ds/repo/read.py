@@ -24,6 +24,7 @@ from gitops_ds.repo.entries import (
 )
 from gitops_ds.repo.gitcmd import Repository, git, without_filters, zero_split
 from gitops_ds.repo.opening import resolve_commit
+from gitops_ds.repo.partial import fetch_missing
 from gitops_ds.repo.selection import Files, Selection, link_fault, not_a_folder, select
 
 _LONGEST_LINK = 4096
@@ -43,6 +44,7 @@ def read_commit(
 
     Raises:
         RepositoryError: there is no such commit, or an object is missing.
+        TransientError, RefusedError: the clone lacks files, and its remote did not give them.
         InputError: a link, a file over the limit, a name that is not UTF-8: a fault each.
     """
     selection = select(folders, limit, suffixes)
@@ -52,6 +54,8 @@ def read_commit(
     if around:
         outer = tree_entries(repo, tree, around, deep=False)
         entries |= {path: entry for path, entry in outer.items() if path in around}
+    read = [entry.blob for path, entry in entries.items() if entry.mode == LINK or selection.wants(path)]
+    fetch_missing(repo, tree, selection.folders, read)
     return _read(repo, entries, selection, [])
 
 

@@ -109,11 +109,10 @@ def make(
     folder: Path | Repository,
     owned: Mapping[str, bytes | None] = OWNED,
     message: str = "Plan\n\nbody\n",
-    **options: str,
+    branch: str | None = None,
 ) -> str:
     repo = folder if isinstance(folder, Repository) else open_repository(folder)
-    options = {"expected_head": repo.head, **options}
-    return commit_files(repo, owned, message, identity=ROBOT, when=WHEN, **options)
+    return commit_files(repo, owned, message, identity=ROBOT, when=WHEN, expected_head=repo.head, branch=branch)
 
 
 def committed(folder: Path, old: str, new: str, owned: Mapping[str, bytes | None] = OWNED) -> None:
