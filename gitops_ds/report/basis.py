@@ -16,8 +16,8 @@ from gitops_ds.problem.scores import format_age
 class Basis:
     """Where the facts come from.
 
-    `source` is `demo`, or `snapshot:` and an absolute path; `captured_at` is None where a snapshot does not say, and
-    `age` is None there and for the sample, which never grows old.
+    `source` is `demo`, `snapshot:` and an absolute path, or `kubernetes:` and a context; `captured_at` is None where a
+    snapshot does not say and for a live hub, and `age` is None there and for the sample, which never grows old.
     """
 
     source: str
@@ -33,6 +33,8 @@ class Basis:
     @property
     def when(self) -> str:
         """When they were captured, how old they are, and when scores are judged where that is another instant."""
+        if self.source.startswith("kubernetes:"):
+            return f"read live; scores as of {format_instant(self.instant)}"
         if self.captured_at is None:
             return f"captured at no known instant; scores as of {format_instant(self.instant)}"
         aged = "" if self.age is None else f", {format_age(self.age)} old"

@@ -13,11 +13,12 @@ from typing import Any
 from gitops_ds.decisions import Alternative, Decision, Unplaced, points
 from gitops_ds.evidence import Evidence
 from gitops_ds.ids import PolicyId, ResourceKind
+from gitops_ds.phases import Phase
 from gitops_ds.problem import POINT
 from gitops_ds.problem.scores import Term
 from gitops_ds.quantity import format_quantity
 from gitops_ds.reconcile import Plan
-from gitops_ds.report.basis import Basis, basis_json
+from gitops_ds.report.basis import Basis, basis_json, format_instant
 from gitops_ds.whatif import Loss
 
 API_VERSION = "gitops-ds.io/v1alpha1"
@@ -44,10 +45,22 @@ def plan_json(made: Plan, commit: str | None = None, basis: Basis | None = None)
         },
         "decisions": [_decision(d) for d in made.decisions],
         "unplaced": [_unplaced(u) for u in made.unplaced],
+        "phase": None if made.phase is None else _phase(made.phase),
         "changes": [{"path": c.path, "action": c.action} for c in made.difference.changes],
-        "held": list(made.held),
+        "held": [{"guard": h.guard, "text": h.text, "until": h.until and format_instant(h.until)} for h in made.held],
         "warnings": list(made.warnings),
         "commit": commit,
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    return {
+        "number": phase.number,
+        "total": phase.total,
+        "steps": list(phase.steps),
+        "awaited": list(phase.awaited),
+        "toCome": [list(steps) for steps in phase.to_come],
+        "blocked": list(phase.blocked),
     }
 
 
@@ -103,6 +116,7 @@ def _loss(one: Loss) -> dict[str, Any]:
         "moves": points(one.moves),
         "reconfigurations": points(one.reconfigurations),
         "bound": one.bound,
+        "least": None if one.least is None else points(one.least),
         "consequences": list(one.consequences),
         "text": str(one),
     }
@@ -111,6 +125,7 @@ def _loss(one: Loss) -> dict[str, Any]:
 def _term(term: Term) -> dict[str, Any]:
     return {
         "score": term.score,
+        "source": term.source,
         "dimension": term.dimension,
         "value": None if term.value is None else points(term.value),
         "weight": points(int(term.weight * POINT)),

@@ -12,12 +12,14 @@ from itertools import groupby
 
 from gitops_ds.decisions import Alternative, Decision, Unplaced, format_points
 from gitops_ds.evidence import Evidence
-from gitops_ds.ids import ResourceKind
+from gitops_ds.ids import HUB, ResourceKind
 from gitops_ds.message import kept_phrase, loss_reason, taken_back
+from gitops_ds.phases import Phase
 from gitops_ds.problem.scores import format_age
 from gitops_ds.quantity import format_quantity
-from gitops_ds.reconcile import Plan
+from gitops_ds.reconcile import EDITED, Plan
 from gitops_ds.report.basis import Basis
+from gitops_ds.scorers import scoring_steps
 from gitops_ds.steps import ClusterStep, WorkloadStep, steps
 from gitops_ds.tree import Change
 from gitops_ds.whatif import Loss
@@ -25,6 +27,7 @@ from gitops_ds.whatif import Loss
 MOST_WORKLOADS = 40
 MOST_AGAINST = 6
 MOST_WARNINGS = 10
+MOST_PHASES = 10
 Styled = tuple[str, str]
 """(text, style): style is one of title, good, bad, warn, dim, add, remove, or empty."""
 
@@ -45,11 +48,12 @@ def plan_text(made: Plan, basis: Basis | None = None, *, whole: bool = False) ->
     if len(made.decisions) > most:
         yield f"  and {len(made.decisions) - most} more (--output json has them all)", "dim"
     yield from _unplaced(made.unplaced)
+    yield from _phases(made.phase, whole=whole)
     yield from _changes(made)
     if made.status == "changed":
         yield from _list("Takes back, edited by hand", taken_back(made), "warn")
-    yield from _list("Held", made.held, "bad")
-    if set(taken_back(made)) & {line.partition(" ")[0] for line in made.held}:
+    yield from _list("Held", [h.text for h in made.held], "bad")
+    if any(h.guard == EDITED for h in made.held):
         yield "  --overwrite-edits takes these files back", ""
     yield from _list("Warnings", made.warnings, "warn", most=len(made.warnings) if whole else MOST_WARNINGS)
 
@@ -60,7 +64,7 @@ def decision_text(decision: Decision, *, whole: bool = False) -> Iterator[Styled
     yield f"  {decision.workload.name} -> {decision.cluster}{device}", ""
     if decision.policy is not None:
         yield f"      policy {decision.policy.name}", "dim"
-    yield from _wrapped(f"why: {decision.reason}", "      ", "")
+    yield from wrapped(f"why: {decision.reason}", "      ", "")
     yield from _against(decision.alternatives, whole=whole)
 
 
@@ -76,12 +80,13 @@ def evidence_text(evidence: Evidence) -> Iterator[Styled]:
             value = "missing" if term.value is None else format_points(term.value)
             weight = "" if term.weight == 1 else f", weight {term.weight}"
             sense = "" if term.direction == "maximize" else ", less is better"
-            said = f'{term.score} "{term.dimension}": {value} ({format_age(term.age)}{weight}{sense})'
-            yield from _wrapped(said, "      ", "warn" if term.stale else "")
+            source = "" if term.source == HUB else f"from {term.source}, "
+            said = f'{term.score} "{term.dimension}": {value} ({source}{format_age(term.age)}{weight}{sense})'
+            yield from wrapped(said, "      ", "warn" if term.stale else "")
         there = demand.requests_on.get(decision.device)
         if there is not None:
             said = f"requests {_amounts(there) or 'nothing'} there: requestsOn {decision.device}"
-            yield from _wrapped(said, "      ", "")
+            yield from wrapped(said, "      ", "")
     if evidence.unplaced is not None:
         yield from _unplaced([evidence.unplaced])
     yield from _losses(evidence.losses or ())
@@ -130,7 +135,7 @@ def _against(several: Sequence[Alternative], *, whole: bool) -> Iterator[Styled]
         lines.append(f"not {key[0]} {devices}: {key[1]}")
     most = len(lines) if whole else MOST_AGAINST
     for line in lines[:most]:
-        yield from _wrapped(line, "      ", "dim")
+        yield from wrapped(line, "      ", "dim")
     if len(lines) > most:
         yield f"      and {len(lines) - most} more reasons (gitops-ds explain)", "dim"
 
@@ -144,13 +149,13 @@ def _unplaced(several: Sequence[Unplaced]) -> Iterator[Styled]:
         yield "", ""
         yield "Without a place", "bad"
     for one in several:
-        yield from _wrapped(f"{one.workload}: {one.reason}", "  ", "bad")
+        yield from wrapped(f"{one.workload}: {one.reason}", "  ", "bad")
         if one.short:
             yield f"      short by {_amounts(one.short)}", ""
         if one.kept:
             yield f"      stays on {', '.join(one.kept)}, where git has it", ""
         for i, change in enumerate(one.relaxations):
-            yield from _wrapped(f"{'or' if i else 'would fit with'}: {change}", "      ", "")
+            yield from wrapped(f"{'or' if i else 'would fit with'}: {change}", "      ", "")
         yield from _against(one.alternatives, whole=False)
 
 
@@ -164,7 +169,26 @@ def _losses(several: Sequence[Loss]) -> Iterator[Styled]:
         yield "  elsewhere instead, solved again for the whole plan:", ""
     for one in several:
         device = f" as {one.device}" if one.device else " as it is"
-        yield from _wrapped(f"on {one.cluster}{device}: {one}", "      ", "")
+        yield from wrapped(f"on {one.cluster}{device}: {one}", "      ", "")
+
+
+def _phases(phase: Phase | None, *, whole: bool) -> Iterator[Styled]:
+    """Where a move stands that takes several commits, and what is to come."""
+    if phase is None:
+        return
+    yield "", ""
+    yield "Phases", "title"
+    yield from wrapped(str(phase), "  ", "")
+    if phase.steps and phase.awaited:
+        yield from wrapped(f"it goes on once the hub shows {'; '.join(phase.awaited)}", "    ", "dim")
+    most = len(phase.to_come) if whole else MOST_PHASES
+    first = phase.total - len(phase.to_come) + 1
+    for number, steps_ in enumerate(phase.to_come[:most], first):
+        yield from wrapped(f"then {number} of {phase.total}: {'; '.join(steps_)}", "  ", "dim")
+    if len(phase.to_come) > most:
+        yield f"  and {len(phase.to_come) - most} more", "dim"
+    if phase.blocked:
+        yield from wrapped(f"then it cannot go on: {'; '.join(phase.blocked)}", "  ", "bad")
 
 
 def _changes(made: Plan) -> Iterator[Styled]:
@@ -177,12 +201,14 @@ def _changes(made: Plan) -> Iterator[Styled]:
     yield from _list("Changes", lines, "")
     lost = [f"{_step(step)}; {why}" for step in several if (why := loss_reason(made, step))]
     yield from _list("Removes", lost, "remove")
+    yield from _list("Scoring", [str(step) for step in scoring_steps(made.difference)], "")
 
 
 def _step(step: WorkloadStep | ClusterStep) -> str:
     if isinstance(step, ClusterStep):
         return f"{step.verb} {step.cluster}: {step}"
-    return f"{step.workload.name} {step}" if step.verb == "rescore" else f"{step.verb} {step.workload.name}: {step}"
+    stays = step.verb in ("rescore", "gate")
+    return f"{step.workload.name} {step}" if stays else f"{step.verb} {step.workload.name}: {step}"
 
 
 def _files(made: Plan) -> str:
@@ -195,12 +221,12 @@ def _list(title: str, lines: Sequence[str], style: str, most: int = 40) -> Itera
         yield "", ""
         yield title, "title"
     for line in lines[:most]:
-        yield from _wrapped(line, "  ", style)
+        yield from wrapped(line, "  ", style)
     if len(lines) > most:
         yield f"  and {len(lines) - most} more", "dim"
 
 
-def _wrapped(text: str, indent: str, style: str, width: int = 80) -> Iterator[Styled]:
+def wrapped(text: str, indent: str, style: str, width: int = 80) -> Iterator[Styled]:
     """`text` in lines of at most `width`, continued further in; a word that is longer than a line stays whole."""
     line = indent
     for word in text.split(" "):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_ds.evidence import evidence
-from gitops_ds.reconcile import Plan, plan
+from gitops_ds.reconcile import Held, Plan, plan
 from gitops_ds.report.basis import Basis
 from gitops_ds.report.json import diff_json, dumps, evidence_json, plan_json
 from gitops_ds.report.text import MOST_WORKLOADS, diff_text, evidence_text, plan_text
@@ -114,13 +114,16 @@ def test_edits_are_advised_on_only_while_they_hold_the_plan() -> None:
     taken = replace(held, status="changed", held=())
     assert "--overwrite-edits" not in _text(taken)
     assert f"Takes back, edited by hand\n  {path}" in _text(taken)
-    other = replace(held, held=("default/w1 has no place",))
+    other = replace(held, held=(Held("unplaced", "default/w1 has no place"),))
     assert "--overwrite-edits" not in _text(other)
 
 
 def test_warnings_and_what_holds_are_listed() -> None:
     made = replace(
-        _plan("w1"), status="held", held=("somebody edited it",), warnings=tuple(f"no {i}" for i in range(15))
+        _plan("w1"),
+        status="held",
+        held=(Held("edited", "somebody edited it"),),
+        warnings=tuple(f"no {i}" for i in range(15)),
     )
     text = _text(made)
     assert "held, so nothing is committed" in text
