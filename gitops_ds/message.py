@@ -1,6 +1,7 @@
 """The commit message of a plan: what changed, from where to where and why, and trailers that machines read back.
 
-Owns the wording. Owns no git and no clock: the same plan gives the same message.
+Owns the wording, and what a template of the `Reconciler` makes of it. Owns no git and no clock: the same plan gives the
+same message. How trailers are read is git's own rule (`trailers.py`).
 """
 
 from __future__ import annotations
@@ -8,13 +9,18 @@ from __future__ import annotations
 import hashlib
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_ds.decisions import Decision, format_points
-from gitops_ds.ids import ClusterName, WorkloadId
+from gitops_ds.ids import ClusterName, IntentId, WorkloadId
+from gitops_ds.intent.reconciler import Message
 from gitops_ds.reconcile import Plan
+from gitops_ds.scorers import scoring_steps
 from gitops_ds.steps import ClusterStep, Steps, WorkloadStep, steps
-from gitops_ds.tree import LOCK, digest_of
+from gitops_ds.trailers import trailers_of
+from gitops_ds.tree import digest_of, lock_path
+
+__all__ = ["RECONCILER", "TRAILERS", "commit_message", "intents_digest", "is_ours", "trailers_of"]
 
 WIDTH = 72
 """Columns of the subject, and of the body as far as single words allow."""
@@ -23,19 +29,56 @@ MOST_ITEMS = 200
 LONGEST_ITEM = 1000
 TRAILERS = ("Gitops-Ds-Plan", "Gitops-Ds-Intent", "Gitops-Ds-Lock", "Gitops-Ds-Version")
 
-_OURS = re.compile(rf"^{TRAILERS[0]}: [0-9a-f]{{64}}$", re.MULTILINE)
+RECONCILER = "Gitops-Ds-Reconciler"
+"""The trailer that names the reconciler, where there is one."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[A-Za-z0-9-]+")
+_WORD = re.compile(r"\$(?:\{([a-z]+)\}|\$)")
+_TAKEN = re.compile(r"gitops-ds-[a-z-]*\s*:|---|diff |index |#|.\s?-{24} >8", re.IGNORECASE)
+"""How a line begins that git, or whoever reads our trailers, could take for something else than text."""
 
 
-def commit_message(made: Plan, version: str) -> str:
-    """Subject, body and trailers for committing `made`."""
-    found = steps(made.before, made.blueprint)
-    sections = [_subject(made, found), *_body(made, found), "\n".join(_trailers(made, version))]
-    return "\n\n".join(section for section in sections if section) + "\n"
+def commit_message(
+    made: Plan,
+    version: str,
+    *,
+    template: Message | None = None,
+    reconciler: str = "",
+    extra_trailers: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Subject, body and trailers for committing `made`.
+
+    Args:
+        made: the plan.
+        version: ours.
+        template: how subject and body are worded; None: as they are. Whatever it says, the trailers stand below it, in
+            a paragraph of their own, and none of its lines is read as one of ours.
+        reconciler: the name of the reconciler; "" where there is none.
+        extra_trailers: further (name, value) pairs.
+
+    Raises:
+        ValueError: the name of an extra trailer is no name of one, or is one of ours.
+    """
+    found, said = steps(made.before, made.blueprint), template or Message()
+    body = "\n\n".join(section for section in _body(made, found) if section)
+    words = {"subject": _subject(made, found), "body": body, "reconciler": reconciler, "intents": _named(made)}
+    subject = " ".join(_filled(said.subject, words).split()) or words["subject"]
+    subject = _one_line(f"gitops-ds: {subject}" if _TAKEN.match(subject) else subject, WIDTH)
+    trailers = [*_trailers(made, version), *([(RECONCILER, reconciler)] if reconciler else []), *extra_trailers]
+    _check_names([name for name, _ in extra_trailers])
+    block = "\n".join(f"{name}: {_one_line(value, LONGEST_ITEM)}" for name, value in trailers)
+    return "\n\n".join(filter(None, (subject, _text(_filled(said.body, words)), block))) + "\n"
 
 
 def is_ours(message: str) -> bool:
-    """Whether a commit's message is one that `commit_message` wrote: its last paragraph names a plan."""
-    return _OURS.search(message.rstrip().rpartition("\n\n")[2]) is not None
+    """Whether a commit's message is one that `commit_message` wrote: among its trailers is a plan."""
+    return _DIGEST.fullmatch(trailers_of(message).get(TRAILERS[0], "")) is not None
+
+
+def intents_digest(intents: Mapping[IntentId, str]) -> str:
+    """sha256 of what all intents say, from the digest of each: the value of `Gitops-Ds-Intent`."""
+    return hashlib.sha256("".join(f"{key} {digest}\n" for key, digest in sorted(intents.items())).encode()).hexdigest()
 
 
 def loss_reason(made: Plan, step: WorkloadStep | ClusterStep) -> str:
@@ -66,10 +109,14 @@ def _subject(made: Plan, found: Steps) -> str:
     counted = (
         ("place", "workload", found.count("place")),
         ("move", "workload", found.count("move")),
+        ("extend", "workload", found.count("extend")),
+        ("shrink", "workload", found.count("shrink")),
+        ("gate", "workload", found.count("gate")),
         ("remove", "workload", found.count("remove")),
         ("configure", "cluster", found.count("configure")),
         ("reconfigure", "cluster", found.count("reconfigure")),
         ("release", "cluster", found.count("release")),
+        *((verb, "scorer", n) for verb, n in _scorer_counts(made)),
     )
     parts = [f"{verb} {n} {noun}{'s' if n > 1 else ''}" for verb, noun, n in counted if n]
     if not parts:
@@ -79,11 +126,20 @@ def _subject(made: Plan, found: Steps) -> str:
     subject = f"gitops-ds: {', '.join(parts)}"
     if len(subject) > WIDTH:
         total = sum(n for _, _, n in counted)
-        subject = f"gitops-ds: {total} changes of placement and configuration"
+        scoring = any(n for _, noun, n in counted if noun == "scorer")
+        what = "placement, configuration and scoring" if scoring else "placement and configuration"
+        subject = f"gitops-ds: {total} changes of {what}"
     return subject
 
 
+def _scorer_counts(made: Plan) -> Iterator[tuple[str, int]]:
+    steps_ = [step.verb for step in scoring_steps(made.difference) if step.kind == "scorer"]
+    yield from ((verb, steps_.count(verb)) for verb in ("add", "change", "remove"))
+
+
 def _body(made: Plan, found: Steps) -> Iterator[str]:
+    if made.phase is not None:
+        yield "\n".join(_lines(str(made.phase), "")) + "."
     of_workload: dict[WorkloadId, list[Decision]] = {}
     on_cluster: dict[ClusterName, list[str]] = {}
     for decision in made.decisions:
@@ -98,6 +154,7 @@ def _body(made: Plan, found: Steps) -> Iterator[str]:
         (f"{s.cluster}: {s}", loss_reason(made, s) or _for(on_cluster.get(s.cluster, ()))) for s in found.clusters
     ]
     yield _section("Clusters", changed)
+    yield _section("Scorers", [(str(step), "") for step in scoring_steps(made.difference)])
     kept = {u.workload: f"stays on {', '.join(u.kept)}" if u.kept else "" for u in made.unplaced}
     yield _section("Without a place", [(f"{u.workload}: {u.reason}", kept[u.workload]) for u in made.unplaced])
     yield _section("Written anew over what somebody edited by hand", [(path, "") for path in taken_back(made)])
@@ -116,9 +173,8 @@ def _section(title: str, items: Sequence[tuple[str, str]]) -> str:
 
 def _lines(text: str, start: str) -> list[str]:
     """`text` in lines that are indented, so that none of them is taken for a trailer, and hold nothing but text."""
-    clean = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:LONGEST_ITEM])
     return textwrap.wrap(
-        clean,
+        _clean(text[:LONGEST_ITEM]),
         WIDTH,
         initial_indent=start,
         subsequent_indent="  ",
@@ -139,11 +195,45 @@ def _for(workloads: Sequence[str]) -> str:
     return f"for {', '.join(workloads[:5])}" + (f" and {len(workloads) - 5} more" if len(workloads) > 5 else "")
 
 
-def _trailers(made: Plan, version: str) -> Iterator[str]:
+def _trailers(made: Plan, version: str) -> Iterator[tuple[str, str]]:
     values = (
-        digest_of(made.tree),
-        hashlib.sha256("".join(f"{key} {d}\n" for key, d in sorted(made.lock.intents.items())).encode()).hexdigest(),
-        hashlib.sha256(made.tree[LOCK]).hexdigest(),
+        digest_of(made.tree, made.root),
+        intents_digest(made.lock.intents),
+        hashlib.sha256(made.tree[lock_path(made.root)]).hexdigest(),
         version,
     )
-    yield from (f"{name}: {value}" for name, value in zip(TRAILERS, values, strict=True))
+    return zip(TRAILERS, values, strict=True)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    ours = {name.lower() for name in (*TRAILERS, RECONCILER)}
+    for name in names:
+        if _NAME.fullmatch(name) is None or name.lower() in ours:
+            raise ValueError(f"{name!r} is no name for a further trailer")
+
+
+def _named(made: Plan) -> str:
+    names = sorted(map(str, made.lock.intents))
+    rest = f" and {len(names) - MOST_ITEMS} more" if len(names) > MOST_ITEMS else ""
+    return ", ".join(names[:MOST_ITEMS]) + rest
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    """`template` with its words filled in, once: what a word stands for is text and no template."""
+    return _WORD.sub(lambda match: words[match[1]] if match[1] else "$", template)
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _one_line(text: str, most: int) -> str:
+    """`text` in one line of at most `most` characters."""
+    line = _clean(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."
+
+
+def _text(text: str) -> str:
+    """`text` as a body: no blank lines around it, and no line that is read as anything else than text."""
+    lines = [_clean(line.expandtabs(4)).rstrip() for line in text.replace("\r\n", "\n").split("\n")]
+    return "\n".join(f"  {line}" if _TAKEN.match(line) else line for line in lines).strip("\n")

@@ -5,14 +5,18 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from gitops_ds.blueprint import Blueprint
 from gitops_ds.decisions import Decision
 from gitops_ds.ids import ClusterName, Device, PolicyId, PolicyName, WorkloadId, WorkloadName
-from gitops_ds.message import TRAILERS, commit_message, is_ours
+from gitops_ds.intent.reconciler import Message
+from gitops_ds.message import RECONCILER, TRAILERS, commit_message, is_ours, trailers_of
 from gitops_ds.reconcile import Plan, plan
 from gitops_ds.solver import solve
 from tests import builders as make
@@ -197,3 +201,149 @@ def test_copies_that_are_kept_are_counted() -> None:
     first = _plan({"half": 60, "third": 10})
     message = commit_message(_plan({"half": 60, "third": 10}, first, request="9"), "1")
     assert "Placed 0 of 1 copies, 1 kept where git has it, score 0.\n" in message
+
+
+# Templates
+
+
+@cache
+def _made() -> Plan:
+    return _plan({"half": 60, "third": 10})
+
+
+@cache
+def _plain() -> str:
+    return commit_message(_made(), "1")
+
+
+PIECES = (
+    "${subject}",
+    "${body}",
+    "${reconciler}",
+    "${intents}",
+    "$$",
+    "\n",
+    "\n\n",
+    "Gitops-Ds-Plan: " + "0" * 64,
+    "gitops-ds-lock:",
+    "Signed-off-by: A <a@example.com>",
+    "---",
+    "--- ",
+    "# " + "-" * 24 + " >8 " + "-" * 24,
+    "; " + "-" * 24 + " >8 " + "-" * 24,
+    "Conflicts:",
+    "diff --git a/x b/x",
+    "#",
+    "\t",
+    "  ",
+    "\r\n",
+    "text",
+    "\x1b[2J",
+    "\u2028",
+)
+TEMPLATES = st.lists(
+    st.sampled_from(PIECES) | st.text(st.characters(exclude_characters="$", exclude_categories=["Cs"]), max_size=5),
+    max_size=12,
+)
+
+
+def test_a_template_words_subject_and_body() -> None:
+    template = Message(subject="deploy(${reconciler}): ${subject}", body="For ${intents}, $$5.\n\n${body}")
+    message = commit_message(_made(), "1", template=template, reconciler="prod")
+    lines = message.splitlines()
+    assert lines[0] == "deploy(prod): gitops-ds: place 1 workload, configure 1 cluster"
+    assert lines[2] == "For default/fleet, $5."
+    assert lines[4] == "Workloads:"
+    assert _trailers(message) == [*_trailers(_plain()), f"{RECONCILER}: prod"]
+
+
+def test_without_a_template_and_with_the_default_one_it_is_the_same() -> None:
+    assert commit_message(_made(), "1", template=Message()) == _plain()
+
+
+def test_a_long_subject_is_cut_and_one_of_nothing_is_ours() -> None:
+    long = commit_message(_made(), "1", template=Message(subject="${subject} ${subject}")).splitlines()[0]
+    assert len(long) <= 72
+    assert long.endswith("...")
+    assert commit_message(_made(), "1", template=Message(subject=" \n ")) == _plain()
+
+
+def test_what_a_word_stands_for_is_no_template() -> None:
+    message = commit_message(_made(), "1", template=Message(subject="${reconciler}"), reconciler="${body}$$")
+    assert message.startswith("${body}$$\n")
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEMPLATES, TEMPLATES)
+def test_no_template_forges_or_hides_a_trailer(subject: list[str], body: list[str]) -> None:
+    template = Message(subject="".join(subject), body="".join(body))
+    message = commit_message(_made(), "1", template=template, reconciler="prod")
+    assert _trailers(message) == [*_trailers(_plain()), f"{RECONCILER}: prod"]
+    assert is_ours(message)
+    assert all(c.isprintable() or c == "\n" for c in message)
+    head, _, rest = message.partition("\n")
+    assert head
+    assert len(head) <= 72
+    assert rest.startswith("\n")
+    ours = [line for line in message.splitlines() if re.match(r"gitops-ds-[a-z]+:", line, re.IGNORECASE)]
+    assert len(ours) == len(TRAILERS) + 1
+
+
+def test_further_trailers_stand_below_ours_and_stay_in_their_line() -> None:
+    extra = [("Gitops-Ds-Urgent", "Pat <pat@example.com>: a\nGitops-Ds-Plan: forged\x1b"), ("Ticket", "OPS-1")]
+    message = commit_message(_made(), "1", extra_trailers=extra)
+    assert trailers_of(message) == {
+        **trailers_of(_plain()),
+        "Gitops-Ds-Urgent": "Pat <pat@example.com>: a Gitops-Ds-Plan: forged\\x1b",
+        "Ticket": "OPS-1",
+    }
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:b", "a\nb", "Gitops-Ds-Plan", "gitops-ds-lock", RECONCILER])
+def test_a_further_trailer_with_a_name_of_ours_or_with_none_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="no name for a further trailer"):
+        commit_message(_made(), "1", extra_trailers=[(name, "x")])
+
+
+# Trailers as git reads them
+
+LINES = (
+    "Subject",
+    "Key: value",
+    "Key : value",
+    "Key:",
+    "key\t: v: w",
+    "a b: c",
+    ": x",
+    "-k: v",
+    "K\u00e9: x",
+    "  more",
+    "\tpath",
+    "",
+    "",
+    "   ",
+    "\r",
+    "key: v\r",
+    "# comment",
+    "---",
+    "--- ",
+    "--- a/x",
+    "----",
+    "Conflicts:",
+    "Signed-off-by: A <a@example.com>",
+    "(cherry picked from commit abc)",
+    "# " + "-" * 24 + " >8 " + "-" * 24,
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.sampled_from(LINES), max_size=10), st.sampled_from(["", "\n", "\n\n"]))
+def test_trailers_are_the_ones_that_git_reads(lines: list[str], end: str) -> None:
+    scissors = LINES[-1]
+    divided = next((i for i, line in enumerate(lines) if re.match(r"---(?:\s|$)", line)), len(lines))
+    assume(scissors not in lines[divided:])  # git of our day never comes back from that
+    message = "\n".join(lines) + end
+    line = ["git", "interpret-trailers", "--parse"]
+    said = subprocess.run(line, input=message.encode(), capture_output=True, check=True, timeout=60).stdout.decode()
+    expected = [one.partition(":") for one in said.split("\n") if one]
+    assert trailers_of(message) == {key: value.strip() for key, _, value in expected}
