@@ -1,6 +1,6 @@
 """The hub that a command line names: where its facts are, how old they are, and how old they may be.
 
-Owns the forms of --hub and the limit on a snapshot's age. Owns no format of a snapshot (`hub/`).
+Owns the forms of --hub and the limit on a snapshot's age. Owns no format of a snapshot and no call to a hub (`hub/`).
 """
 
 from __future__ import annotations
@@ -17,40 +17,49 @@ from gitops_ds.report.basis import Basis, format_instant
 from gitops_ds.sample import sample_folder
 
 DEMO = "demo"
+SNAPSHOT, LIVE = "snapshot:", "kubernetes:"
 OLD = timedelta(hours=24)
 """A snapshot that is older is worth a warning before a commit."""
 
 
 def hub_source(hub: str | None) -> str:
-    """`demo`, or `snapshot:` and an absolute path: a relative one is from the current folder.
+    """`demo`, `snapshot:` and an absolute path (a relative one is from here), or `kubernetes:` and a context's name.
 
     Raises:
         UsageError: no hub is named, or not one that can be read.
-        HubError: it is of a kind that this release cannot read.
+        HubError: no context is named, and the kubeconfig has no current one.
     """
     kind, _, rest = (hub or "").partition(":")
     match kind:
         case "":
-            fix = "--hub snapshot:DIR, or --hub demo; GITOPS_DS_HUB sets it for good"
+            fix = "--hub kubernetes, --hub snapshot:DIR, or --hub demo; GITOPS_DS_HUB sets it for good"
             raise UsageError(Fault("which hub? None is named", fix=fix))
         case "demo" if not rest:
             return DEMO
         case "snapshot" if rest:
-            return f"snapshot:{os.path.realpath(rest)}"
-        case "kubernetes":
-            fix = "save what the hub holds (kubectl get -o yaml) into a folder and use --hub snapshot:DIR"
-            raise HubError(Fault("this release reads no live hub", fix=fix))
-    raise UsageError(Fault(f'"{hub}" is no hub', fix="write snapshot:DIR or demo"))
+            return f"{SNAPSHOT}{os.path.realpath(rest)}"
+        case "kubernetes" if rest or hub == kind:
+            from gitops_ds.hub.live import hub_name
+
+            return hub_name(rest or None)
+    raise UsageError(Fault(f'"{hub}" is no hub', fix="write kubernetes, kubernetes:CONTEXT, snapshot:DIR or demo"))
 
 
-def read_hub(source: str) -> Inventory:
-    """The facts of the hub that `hub_source` named.
+def read_hub(source: str, *, works: bool = False, seconds: float | None = None) -> Inventory:
+    """The facts of the hub that `hub_source` named; with `works` those that only tell how far a move has got, too.
+
+    `seconds` is how long a live hub may take for all of it; None: as long as ever.
 
     Raises:
         HubError: it cannot be read.
-        InputError: with every fault of what it holds.
+        InputError: with every fault of what a snapshot holds.
     """
-    return read_snapshot(sample_folder() / "hub" if source == DEMO else Path(source.partition(":")[2]))
+    if source.startswith(LIVE):
+        from gitops_ds.hub.live import Limits, read_live
+
+        limits = None if seconds is None else Limits(total=seconds)
+        return read_live(source.removeprefix(LIVE), works=works, limits=limits)
+    return read_snapshot(sample_folder() / "hub" if source == DEMO else Path(source.removeprefix(SNAPSHOT)))
 
 
 def basis_of(facts: Inventory, source: str, at: datetime | None, now: datetime) -> Basis:
@@ -64,10 +73,13 @@ def basis_of(facts: Inventory, source: str, at: datetime | None, now: datetime) 
 
 
 def refuse_old(facts: Inventory, source: str, most: timedelta | None, now: datetime) -> None:
-    """Raise HubError where the snapshot is older than `most` by the real clock, or does not say; never for the demo."""
-    if most is None or source == DEMO:
+    """Raise HubError where the snapshot is older than `most` by the real clock, or does not say.
+
+    Never for the demo, nor for a live hub, which is as it is now.
+    """
+    if most is None or source == DEMO or source.startswith(LIVE):
         return
-    place = Place(source.partition(":")[2])
+    place = Place(source.removeprefix(SNAPSHOT))
     captured = facts.captured_at
     allowed = f"--max-snapshot-age (GITOPS_DS_MAX_SNAPSHOT_AGE) allows {_plain(most)}"
     if captured is None:

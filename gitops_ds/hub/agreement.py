@@ -14,7 +14,7 @@ from gitops_ds.errors import Fault, InputError, Path, raise_faults
 from gitops_ds.hub.flatten import DocumentLike, flatten
 from gitops_ds.hub.node import dotted
 from gitops_ds.hub.objects import POLICY, SET_BINDING, WORKLOAD, gather
-from gitops_ds.hub.workloads import ObjectSource
+from gitops_ds.hub.stated import ObjectSource
 from gitops_ds.inventory import Inventory, Policy, SetBinding, Skipped, Workload
 
 _COUNTED: Final = (POLICY, WORKLOAD, SET_BINDING)

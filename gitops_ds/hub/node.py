@@ -20,7 +20,7 @@ _RFC3339: Final = re.compile(
     re.ASCII,
 )
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _TYPE_NAMES: Final = {
     bool: "a boolean",
     int: "a number",
@@ -127,7 +127,7 @@ class Node:
         for key in self.mapping():
             if not isinstance(key, str):
                 self.wrong(f"the key {key!r} must be text", fix="quote it")
-            elif key != _LAST_APPLIED:
+            elif key != LAST_APPLIED:
                 found[key] = self.at(key).text()
         return dict(sorted(found.items()))
 

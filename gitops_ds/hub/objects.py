@@ -16,12 +16,21 @@ from gitops_ds.errors import Fault, InputError, Source, raise_faults
 from gitops_ds.hub.clusters import read_cluster, read_cluster_set, read_set_binding
 from gitops_ds.hub.flatten import DocumentLike, KubeObject, flatten
 from gitops_ds.hub.node import Node
-from gitops_ds.hub.placements import CelSupport, join_decisions, read_decision, read_definition, read_placement
-from gitops_ds.hub.scores import read_score, read_scorer
+from gitops_ds.hub.placements import (
+    CelSupport,
+    join_decisions,
+    read_binding,
+    read_decision,
+    read_definition,
+    read_placement,
+)
+from gitops_ds.hub.scores import read_score, read_scorer, unreadable_score
 from gitops_ds.hub.workloads import read_policy, read_workload
+from gitops_ds.hub.works import read_work
 from gitops_ds.inventory import (
     Cluster,
     ClusterSet,
+    ExistingBinding,
     ExistingPlacement,
     Inventory,
     PlacementResult,
@@ -30,14 +39,18 @@ from gitops_ds.inventory import (
     Scorer,
     SetBinding,
     Skipped,
+    Work,
     Workload,
 )
 
 CLUSTER_GROUP: Final = "cluster.open-cluster-management.io"
 POLICY: Final = ("policy.open-cluster-management.io", "Policy")
 WORKLOAD: Final = ("work.open-cluster-management.io", "ManifestWorkReplicaSet")
+WORK: Final = ("work.open-cluster-management.io", "ManifestWork")
 SET_BINDING: Final = (CLUSTER_GROUP, "ManagedClusterSetBinding")
-_SNAPSHOT: Final = ("gitops-ds.io", "v1alpha1", "HubSnapshot")
+SNAPSHOT: Final = ("gitops-ds.io", "v1alpha1", "HubSnapshot")
+RECORDED_FROM: Final = "hub"
+"""The field of a HubSnapshot that names the live hub which `gitops-ds snapshot` recorded: it replays as that did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,9 @@ _KINDS: Final[Mapping[tuple[str, str], _Kind]] = {
     (CLUSTER_GROUP, "Placement"): _Kind("v1beta1", True, read_placement),
     (CLUSTER_GROUP, "PlacementDecision"): _Kind("v1beta1", True, read_decision),
     POLICY: _Kind("v1", True, read_policy),
+    (POLICY[0], "PlacementBinding"): _Kind("v1", True, read_binding),
     WORKLOAD: _Kind("v1alpha1", True, read_workload),
+    WORK: _Kind("v1", True, read_work),
     ("dynamic-scoring.open-cluster-management.io", "DynamicScorer"): _Kind("v1alpha1", True, read_scorer),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _Kind("v1", False, read_definition),
 }
@@ -98,8 +113,14 @@ def parse(documents: Iterable[DocumentLike], faults: list[Fault]) -> Inventory:
     snapshots: list[KubeObject] = []
     objects: list[KubeObject] = []
     for item in flatten(documents, faults):
-        (snapshots if (*item.api, item.kind) == _SNAPSHOT else objects).append(item)
-    found = gather(objects, faults, _KINDS.keys())
+        (snapshots if (*item.api, item.kind) == SNAPSHOT else objects).append(item)
+    recorded = any(RECORDED_FROM in item.value for item in snapshots)
+    found = gather(objects, faults, _KINDS.keys(), recorded=recorded)
+    return assemble(found, _captured_at(snapshots, faults))
+
+
+def assemble(found: Gathered, captured_at: datetime | None = None) -> Inventory:
+    """The inventory of all that was read, sorted."""
     return Inventory(
         clusters=found.of(Cluster, lambda c: c.name),
         scores=found.of(ScoreObject, lambda s: (s.cluster, s.name)),
@@ -108,16 +129,29 @@ def parse(documents: Iterable[DocumentLike], faults: list[Fault]) -> Inventory:
         cluster_sets=found.of(ClusterSet, lambda s: s.name),
         set_bindings=found.of(SetBinding, lambda b: b),
         placements=found.of(ExistingPlacement, lambda p: (p.namespace, p.name)),
+        bindings=found.of(ExistingBinding, lambda b: (b.namespace, b.name)),
         results=join_decisions(found.values[PlacementResult]),
+        works=found.of(Work, lambda w: w),
         scorers=found.of(Scorer, lambda s: (s.namespace, s.name)),
         placement_has_cel=any(support.known for support in found.values[CelSupport]),
-        captured_at=_captured_at(snapshots, faults),
+        captured_at=captured_at,
         skipped=_skipped(found),
     )
 
 
-def gather(objects: Iterable[KubeObject], faults: list[Fault], kinds: Collection[tuple[str, str]]) -> Gathered:
-    """Read the objects whose (group, kind) is among `kinds`; count the others."""
+def served_as(group: str, kind: str) -> tuple[str, bool]:
+    """The version under which a kind is read, and whether its objects have a namespace.
+
+    Raises:
+        KeyError: no plan looks at this kind.
+    """
+    return _KINDS[group, kind].version, _KINDS[group, kind].namespaced
+
+
+def gather(
+    objects: Iterable[KubeObject], faults: list[Fault], kinds: Collection[tuple[str, str]], *, recorded: bool = False
+) -> Gathered:
+    """Read the objects whose (group, kind) is among `kinds`; count the others. `recorded`: as a live hub's."""
     found = Gathered()
     seen: dict[tuple[str, ...], KubeObject] = {}
     for item in objects:
@@ -131,12 +165,36 @@ def gather(objects: Iterable[KubeObject], faults: list[Fault], kinds: Collection
                 f"{group or 'v1'} does not serve {item.kind} as {version}", fix=f"write {group}/{kind.version}"
             )
         elif _is_new(item, node, kind, seen):
-            node.at("metadata", "labels").texts()
-            node.at("metadata", "annotations").texts()
-            value = kind.read(node)
-            if value is not None:
-                found.values[type(value)].append(value)
+            keep(found, read_object(item, faults) if recorded else read_whole(node, kind.read))
     return found
+
+
+def keep(found: Gathered, value: object) -> None:
+    """Put one value that was read, or None where there is nothing to tell, to the others of its type."""
+    if value is not None:
+        found.values[type(value)].append(value)
+
+
+def read_object(item: KubeObject, faults: list[Fault]) -> object:
+    """The value of one object as the hub's API server gave it, of a kind and version that are read.
+
+    A score that does not read right is no fault here: nobody can mend what an agent wrote, and one agent must not stop
+    a whole fleet. It has no items then, and says why.
+    """
+    found: list[Fault] = []
+    node = Node(item.value, item.source, _owner(item), found)
+    value = read_whole(node, _KINDS[item.api[0], item.kind].read)
+    if found and isinstance(value, ScoreObject) and value.cluster and value.name:
+        return unreadable_score(value, found)
+    faults += found
+    return value
+
+
+def read_whole(node: Node, read: Callable[[Node], object]) -> object:
+    """What `read` makes of the object, its labels and annotations looked at too, whatever the kind."""
+    node.at("metadata", "labels").texts()
+    node.at("metadata", "annotations").texts()
+    return read(node)
 
 
 def _is_new(item: KubeObject, node: Node, kind: _Kind, seen: dict[tuple[str, ...], KubeObject]) -> bool:

@@ -1,4 +1,4 @@
-"""Placement, PlacementDecision and the Placement's CustomResourceDefinition, from plain objects.
+"""Placement, PlacementBinding, PlacementDecision and the Placement's CustomResourceDefinition, from plain objects.
 
 Owns how the slices of one decision are joined. Renders and judges no Placement.
 """
@@ -11,12 +11,13 @@ from itertools import groupby
 from typing import Final
 
 from gitops_ds.hub.node import Node
+from gitops_ds.hub.stated import remembering
 from gitops_ds.ids import ClusterName, Namespace, PlacementName
-from gitops_ds.inventory import ExistingPlacement, PlacementResult, Skipped
+from gitops_ds.inventory import Condition, ExistingBinding, ExistingPlacement, PlacementResult, Skipped
 
 PLACEMENT_CRD: Final = "placements.cluster.open-cluster-management.io"
 _PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
-_SELECTOR: Final = (
+SELECTOR: Final = (
     "schema", "openAPIV3Schema", "properties", "spec", "properties", "predicates", "items",
     "properties", "requiredClusterSelector", "properties",
 )  # fmt: skip
@@ -30,12 +31,23 @@ class CelSupport:
 
 
 def read_placement(node: Node) -> ExistingPlacement:
-    """A Placement: its name and labels, which tell whose it is."""
+    """A Placement: its name and labels, which tell whose it is, and what the hub says of it."""
     return ExistingPlacement(
         namespace=Namespace(node.at("metadata", "namespace").text()),
         name=PlacementName(node.at("metadata", "name").text()),
         labels=node.at("metadata", "labels").texts(),
-        source=node.source,
+        conditions=tuple(_condition(one) for one in node.at("status", "conditions").items()),
+        source=remembering(node),
+    )
+
+
+def read_binding(node: Node) -> ExistingBinding:
+    """A PlacementBinding: its name and labels, which tell whose it is."""
+    return ExistingBinding(
+        namespace=Namespace(node.at("metadata", "namespace").text()),
+        name=node.at("metadata", "name").text(),
+        labels=node.at("metadata", "labels").texts(),
+        source=remembering(node),
     )
 
 
@@ -70,4 +82,14 @@ def read_definition(node: Node) -> CelSupport | None:
     if node.at("metadata", "name").value != PLACEMENT_CRD:
         return None
     served = [v for v in node.at("spec", "versions").items() if v.at("served").truth(default=False)]
-    return CelSupport(any("celSelector" in version.at(*_SELECTOR).mapping() for version in served))
+    return CelSupport(any("celSelector" in version.at(*SELECTOR).mapping() for version in served))
+
+
+def _condition(node: Node) -> Condition:
+    return Condition(
+        type=node.at("type").needed_text(),
+        status=node.at("status").needed_text(),
+        reason=node.at("reason").text(),
+        message=node.at("message").text(),
+        since=node.at("lastTransitionTime").instant(),
+    )

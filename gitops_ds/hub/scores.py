@@ -1,22 +1,25 @@
 """AddOnPlacementScore and DynamicScorer, from plain objects.
 
-Owns the last sign of life of a score, and the name that a scorer's scores go by on the hub. Owns no rule for duplicate,
-stale or out-of-range items: those belong to the problem.
+Owns the last sign of life of a score. Owns no rule for duplicate, stale or out-of-range items: those belong to the
+problem.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from gitops_ds.errors import Fault
 from gitops_ds.hub.node import Node
+from gitops_ds.hub.stated import remembering
 from gitops_ds.ids import ClusterName, Namespace, ScoreName
+from gitops_ds.intent.scoring import score_object_name
 from gitops_ds.inventory import ScoreObject, Scorer, Skipped
 
 DEFAULT_DIMENSION_FORMAT: Final = "${scoreName}"
-_LONGEST_NAME: Final = 253
 
 
 def read_score(node: Node) -> ScoreObject:
@@ -25,11 +28,16 @@ def read_score(node: Node) -> ScoreObject:
     return ScoreObject(
         cluster=ClusterName(node.at("metadata", "namespace").text()),
         name=ScoreName(node.at("metadata", "name").text()),
-        items=tuple((s.at("name").needed_text(), s.at("value").whole()) for s in status.at("scores").items()),
+        items=tuple(_item(score) for score in status.at("scores").items()),
         valid_until=status.at("validUntil").instant(),
         seen_at=max(_signs_of_life(node), default=None),
         source=node.source,
     )
+
+
+def unreadable_score(score: ScoreObject, faults: Sequence[Fault]) -> ScoreObject:
+    """`score` with nothing in it but what is wrong with it: half of an object is never used."""
+    return replace(score, items=(), valid_until=None, seen_at=None, unreadable=faults[0].what)
 
 
 def read_scorer(node: Node) -> Scorer | Skipped:
@@ -50,17 +58,13 @@ def read_scorer(node: Node) -> Scorer | Skipped:
         name=node.at("metadata", "name").text(),
         score=score,
         dimension_format=next(filter(None, formats), DEFAULT_DIMENSION_FORMAT),
-        source=node.source,
+        source=remembering(node),
     )
 
 
-def score_object_name(score: str) -> ScoreName:
-    """The name of the AddOnPlacementScore that the agent writes for a score called `score`.
-
-    Lower case; every character that a name may not have becomes `-`; runs of `-` collapse; neither end is `-` or `.`.
-    """
-    allowed = re.sub(r"-+", "-", re.sub(r"[^a-z0-9.-]", "-", score.lower()))
-    return ScoreName(allowed.strip("-.")[:_LONGEST_NAME].strip("-."))
+def _item(node: Node) -> tuple[str, int]:
+    """One score. Every cluster of a fleet names the same few dimensions, so each name is kept once."""
+    return sys.intern(node.at("name").needed_text()), node.at("value").whole()
 
 
 def _signs_of_life(node: Node) -> Iterator[datetime]:
