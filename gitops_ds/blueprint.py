@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitops_ds.ids import ClusterName, IntentId, PlacementName, PolicyId, WorkloadId
+from gitops_ds.intent.told import ScorerConfig
 from gitops_ds.problem.model import Incumbent
 
 
@@ -21,6 +22,8 @@ class Spot:
     policy: PolicyId | None = None
     score: int | None = field(default=None, compare=False)
     """In thousandths of a point; None for a workload that is merely kept there."""
+    gated: bool = True
+    """Whether the claim gate of the workload holds here; False while the cluster gets another policy under it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,12 +46,32 @@ class ConfiguredBy:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredBy:
+    """What rendering a ScoringIntent takes besides itself.
+
+    `told` is what each pinned scorer said of itself; `clusters` get a rendered ManifestWork, sorted.
+    """
+
+    intent: IntentId
+    told: Mapping[str, ScorerConfig] = field(default_factory=dict)
+    clusters: tuple[ClusterName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Blueprint:
-    """Sorted placements and configurations; `pins` maps each cluster to the label that selects it (None: CEL)."""
+    """Sorted placements and configurations; `pins` maps each cluster to the label that selects it (None: CEL).
+
+    `scorings` are sorted by intent; one of which there is nothing to say is left out.
+    """
 
     placements: tuple[PlacedOn, ...] = ()
     configurations: tuple[ConfiguredBy, ...] = ()
     pins: Mapping[ClusterName, str | None] = field(default_factory=dict)
+    scorings: tuple[ScoredBy, ...] = ()
+
+    def scored_by(self, intent: IntentId) -> ScoredBy:
+        """What is said of a ScoringIntent."""
+        return next((one for one in self.scorings if one.intent == intent), ScoredBy(intent))
 
     def incumbent(self) -> Incumbent:
         """The same as the starting point of the next plan."""

@@ -48,9 +48,10 @@ def recall(problem: Problem, locked: Lock | None, solver: Mapping[str, Any]) -> 
 
     `solver` is what this plan's lock would say of the solver: its name, and the digest of its input.
 
-    A limit on moves makes each plan a step towards a better one, so such a problem is always solved.
+    A limit on moves makes each plan a step towards a better one, so such a problem is always solved. So is one whose
+    plan is in flight: what git holds then is a step, and no plan.
     """
-    if locked is None or problem.move_limits or problem.required:
+    if locked is None or locked.transit is not None or problem.move_limits or problem.required:
         return None
     same = all(locked.solver.get(key) == value for key, value in solver.items())
     if not same or locked.solver.get(STATUS) != Status.OPTIMAL.value:

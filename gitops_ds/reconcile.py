@@ -7,26 +7,57 @@ environment: the instant and the solver are arguments. Owns no wording of commit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from gitops_ds.blueprint import Blueprint, ConfiguredBy, PlacedOn, Spot
-from gitops_ds.decisions import Decision, Reasons, Unplaced, format_points, points
-from gitops_ds.errors import Fault, Place, RepositoryError, SolveError
+from gitops_ds.blueprint import Blueprint
+from gitops_ds.decided import decided
+from gitops_ds.decisions import Decision, Reasons, Unplaced, points
+from gitops_ds.errors import Fault, Place, RepositoryError
 from gitops_ds.ids import ClusterName, IntentId, PolicyId
-from gitops_ds.intent.load import LoadedIntent, intent_digest
+from gitops_ds.intent.holding import Abort
+from gitops_ds.intent.load import Loaded, LoadedIntent, LoadedScoring, intent_digest, intents_digest
 from gitops_ds.inventory import Inventory
 from gitops_ds.lock import Lock, read_lock, write_lock
-from gitops_ds.manifests import render
-from gitops_ds.problem import POINT, Incumbent, Pair, Problem, State, build
+from gitops_ds.manifests import Manifest, render
+from gitops_ds.ownership import refuse_taken
+from gitops_ds.phases import Phase, Progress, Transit, returning, stage, terms_of
+from gitops_ds.problem import Incumbent, Problem, State, build
 from gitops_ds.recall import INPUT, STATUS, input_digest, recall
+from gitops_ds.scorers import NO_SCORING, Scoring, scored, scoring_steps, unheard
 from gitops_ds.solution import Solution, Status, Value, value_of
-from gitops_ds.tree import INVENTORY, LOCK, Difference, Tree, compare, lay_out
+from gitops_ds.staying import settle, worth_it
+from gitops_ds.tree import ROOT, Difference, Tree, compare, inventory_path, lay_out, lock_path
+from gitops_ds.unread import moved_unread
 
 Solve = Callable[[Problem], Solution]
+EDITED = "edited"
+"""The guard of files that somebody wrote by hand."""
+PHASE = "phase"
+"""The guard of a move that takes several commits and cannot go on."""
+ABORTED = "aborted"
+"""What stands for the solver's status in the lock where an abort decided, and no solver did."""
 MOST_LOCKED_SCORES = 50_000
 """Beyond this many pairs the lock keeps the scores of the chosen ones only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What keeps a plan from being committed.
+
+    Attributes:
+        guard: which guard it is, in one word that stays the same: what metrics count by.
+        text: what it says, for people.
+        until: when it ends by itself; None: when somebody acts.
+    """
+
+    guard: str
+    text: str
+    until: datetime | None = None
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -37,10 +68,13 @@ class Plan:
         status: "held" where a guard keeps the difference from being committed, with the reasons in `held`.
         value: what the plan is worth; `limited` says that a limit struck before proof.
         blueprint: what is rendered, in names; `before` is the one that git holds (None: none yet).
+        target: what the decisions say; the blueprint is only a step towards it where there is a phase.
+        phase: where a move stands that takes several commits; None where there is none.
         tree: the rendered files; `difference` is against git's.
         warnings: what a reader should know, sorted.
         problem: the problem whose plan `solution` is: what `kept` leaves of `whole`.
         kept: the workloads that stay where git has them, with the configurations that they run under.
+        root: the folder of the tree.
     """
 
     status: Literal["unchanged", "changed", "held"]
@@ -53,12 +87,19 @@ class Plan:
     lock: Lock
     tree: Tree
     difference: Difference
-    held: tuple[str, ...]
+    held: tuple[Held, ...]
     warnings: tuple[str, ...]
     problem: Problem
     solution: Solution
     whole: Problem
     kept: Mapping[int, tuple[int, ...]]
+    root: str = ROOT
+    target: Blueprint = field(default_factory=Blueprint)
+    phase: Phase | None = None
+
+    def holding(self, *more: Held) -> Plan:
+        """The same plan, held by `more` as well."""
+        return replace(self, status="held", held=(*self.held, *more)) if more else self
 
 
 def plan(
@@ -70,47 +111,114 @@ def plan(
     *,
     solver: Mapping[str, Any] | None = None,
     overwrite: bool = False,
+    root: str = ROOT,
+    scoring: Scoring = NO_SCORING,
+    aborted: Loaded[Abort] | None = None,
+    since: datetime | None = None,
+    now: datetime | None = None,
 ) -> Plan:
     """The plan for `intents` on what `inventory` holds.
 
     Args:
-        intents: every intent of the repository.
+        intents: every placement intent of the repository.
         inventory: the hub's facts, the repository's policies included.
-        current: what git holds below `rendered/`, path to content.
+        current: what git holds below `root`, path to content.
         instant: when the scores are judged.
         solve: the solver; called more than once where workloads have to be kept.
         solver: what names the solver in the lock.
         overwrite: take back owned files that somebody edited.
+        root: the folder of the rendered tree.
+        scoring: the scoring intents, with what pinned scorers say of themselves.
+        aborted: what somebody said against the move that is in flight.
+        since: when the last plan got into git; None: not known, and no phase is ever overdue.
+        now: the real clock, which only tells how long a phase has waited.
 
     Raises:
         GitopsDsError: the intents are wrong for this inventory, nothing could be solved, or git's lock is unreadable.
     """
-    locked = read_lock(current[LOCK], LOCK) if LOCK in current else None
-    incumbent = replace(locked.blueprint.incumbent(), known=_known(locked)) if locked else Incumbent()
+    locked = _lock_in(current, root)
+    incumbent = replace(locked.blueprint.incumbent(), known=locked.known) if locked else Incumbent()
     problem = build(intents, inventory, instant, incumbent)
     named = {**(solver or {}), INPUT: input_digest(problem)}
-    known = recall(problem, locked, named)
-    draft = _draft(problem, (lambda _: known) if known else solve, locked.blueprint if locked else None)
-    lock = Lock(
-        {one.id: intent_digest(one.intent) for one in intents},
-        draft.blueprint,
-        incumbent,
-        {**named, STATUS: draft.solution_status.value},
-        _scores(problem, draft.decisions),
-    )
-    held = tuple(_held(intents, draft.unplaced))
-    return _compared(replace(draft, lock=lock, held=held), intents, current, locked, overwrite=overwrite)
+    draft = _draft(problem, _recalling(problem, locked, named, solve), locked)
+    scorings, notes = scored(scoring, inventory, draft.before)
+    draft = replace(draft, target=replace(draft.blueprint, scorings=scorings), warnings=(*draft.warnings, *notes))
+    back = aborted if aborted is not None and aborted.intent.spec.intents == intents_digest(intents) else None
+    draft, transit = _staged(draft, inventory, locked.transit if locked else None, back, since=since, now=now)
+    start = replace(locked.start, known=incumbent.known) if locked else incumbent
+    named |= {STATUS: ABORTED if back else draft.solution_status.value}
+    digests = _digests(intents, scoring.intents)
+    lock = Lock(digests, draft.blueprint, start, named, _scores(problem, draft.decisions), transit)
+    refuse_taken(draft.target, inventory, intents)
+    draft = replace(draft, lock=lock, held=(*_held(draft, inventory, intents), *draft.held), root=root)
+    manifests = render(draft.blueprint, {one.id: one.intent for one in intents}, scoring.by_id)
+    return _compared(draft, manifests, current, locked, overwrite=overwrite)
 
 
-def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
-    """The plan by its decisions, with neither a lock nor a tree yet."""
-    solution, kept = _settle(problem, solve)
-    solution, stayed = _worth_it(problem, solution, kept, solve)
+def _recalling(problem: Problem, locked: Lock | None, named: Mapping[str, Any], solve: Solve) -> Solve:
+    """`solve`, but for a problem without workloads, and one whose solution git's lock holds."""
+    known = recall(problem, locked, named) if problem.demands else Solution((), Status.OPTIMAL)
+    return (lambda _: known) if known else solve
+
+
+def _digests(intents: Sequence[LoadedIntent], scorings: Sequence[LoadedScoring]) -> dict[IntentId, str]:
+    both: list[LoadedIntent | LoadedScoring] = [*intents, *scorings]
+    return {one.id: intent_digest(one.intent) for one in both}
+
+
+def in_flight(current: Mapping[str, bytes], root: str = ROOT) -> Transit | None:
+    """What git's lock says is in flight, in the files below `root`; None where nothing is.
+
+    Raises:
+        RepositoryError: the lock is unreadable.
+    """
+    locked = _lock_in(current, root)
+    return locked.transit if locked else None
+
+
+def _lock_in(current: Mapping[str, bytes], root: str) -> Lock | None:
+    path = lock_path(root)
+    return read_lock(current[path], path) if path in current else None
+
+
+def _staged(
+    draft: Plan,
+    inventory: Inventory,
+    transit: Transit | None,
+    aborted: Loaded[Abort] | None,
+    *,
+    since: datetime | None,
+    now: datetime | None,
+) -> tuple[Plan, Transit | None]:
+    """The plan cut down to what one commit may do now, where its workloads make before they break."""
+    terms = terms_of(draft.whole)
+    target, notes = draft.target, list(draft.warnings)
+    if aborted is not None:
+        target = returning(draft.before or Blueprint(), transit, terms, draft.whole.pins)
+        target = replace(target, scorings=draft.target.scorings)
+        way = "it goes back to what git had before" if transit else "it stays as git has it"
+        notes.append(f"the move was aborted ({aborted.at()}): {way}, until an intent changes or `gitops-ds resume`")
+    hub = Progress.of(inventory) if terms.phased or transit else Progress()
+    staged = stage(draft.before, target, transit, terms, hub, since=since, now=now)
+    held = (Held(PHASE, staged.held),) if staged.held else ()
+    draft = replace(draft, target=target, held=held, warnings=tuple(notes))
+    return replace(draft, blueprint=staged.blueprint, phase=staged.phase), staged.transit
+
+
+def _draft(problem: Problem, solve: Solve, locked: Lock | None) -> Plan:
+    """The plan by its decisions, with neither a lock nor a tree yet.
+
+    A move that is in flight has earned its `minimumGain` as a whole: no half of it has to earn that again.
+    """
+    old = locked.blueprint if locked else None
+    solution, kept = settle(problem, solve)
+    is_moving = locked is not None and locked.transit is not None
+    solution, stayed = worth_it(problem, solution, kept, solve, is_moving=is_moving)
     final = problem.keeping(kept)
     reasons = Reasons(replace(final, supply=problem.supply, together=problem.together), solution, kept)
     decisions = reasons.decisions()
     unplaced = tuple(_unplaced(final, solution, reasons, kept))
-    blueprint = _blueprint(problem, decisions, unplaced, old)
+    blueprint = decided(problem, decisions, unplaced, old)
     return Plan(
         status="changed",
         value=value_of(problem, solution),
@@ -131,117 +239,35 @@ def _draft(problem: Problem, solve: Solve, old: Blueprint | None) -> Plan:
     )
 
 
-def render_locked(intents: Sequence[LoadedIntent], current: Mapping[str, bytes]) -> Tree:
+def render_locked(
+    intents: Sequence[LoadedIntent],
+    current: Mapping[str, bytes],
+    root: str = ROOT,
+    scorings: Sequence[LoadedScoring] = (),
+) -> Tree:
     """The tree that git's lock gives, with no hub and no solver.
 
     Raises:
         RepositoryError: there is no lock, or the intents are no longer those that gave it.
     """
-    if LOCK not in current:
-        raise RepositoryError(Fault(f"there is no {LOCK}", fix="reconcile once, which writes it"))
-    lock = read_lock(current[LOCK], LOCK)
-    digests = {one.id: intent_digest(one.intent) for one in intents}
+    path = lock_path(root)
+    if path not in current:
+        raise RepositoryError(Fault(f"there is no {path}", fix="reconcile once, which writes it"))
+    lock = read_lock(current[path], path)
+    digests = _digests(intents, scorings)
     changed = sorted(str(key) for key in {*digests, *lock.intents} if digests.get(key) != lock.intents.get(key))
     if changed:
         what = f"the intents have changed since the lock was written: {', '.join(changed)}"
-        raise RepositoryError(Fault(what, Place(LOCK), fix="plan against a hub, or go back to the lock's commit"))
+        raise RepositoryError(Fault(what, Place(path), fix="plan against a hub, or go back to the lock's commit"))
     try:
-        manifests = render(lock.blueprint, {one.id: one.intent for one in intents})
+        by_id = {one.id: one.intent for one in intents}
+        manifests = render(lock.blueprint, by_id, {one.id: one.intent for one in scorings})
     except KeyError as error:
         what = f"the lock names {error.args[0]}, which no intent has"
         raise RepositoryError(
-            Fault(what, Place(LOCK), fix="plan against a hub, or go back to the lock's commit")
+            Fault(what, Place(path), fix="plan against a hub, or go back to the lock's commit")
         ) from None
-    return lay_out(manifests, current[LOCK])
-
-
-def _settle(problem: Problem, solve: Solve) -> tuple[Solution, dict[int, tuple[int, ...]]]:
-    """The solution, and the workloads that are kept where git has them because the plan would leave fewer copies.
-
-    Kept workloads hold their room and their cluster's configuration before anybody else's claim, so the problem is
-    solved anew without them, until nobody loses a copy that is running.
-    """
-    kept: dict[int, tuple[int, ...]] = {}
-    while True:
-        solution = solve(problem.keeping(kept))
-        losing = {w: places for w, places in _losing(problem, solution) if w not in kept}
-        if not losing:
-            return solution, kept
-        kept |= losing
-
-
-def _losing(problem: Problem, solution: Solution) -> Iterator[tuple[int, tuple[int, ...]]]:
-    placed = [0] * len(problem.demands)
-    for pair in solution.pairs:
-        placed[pair.workload] += 1
-    for w, demand in enumerate(problem.demands):
-        if placed[w] < min(len(demand.incumbents), demand.wanted):
-            yield w, tuple(_running(problem, demand.incumbents))
-
-
-def _worth_it(
-    problem: Problem, solution: Solution, kept: Mapping[int, tuple[int, ...]], solve: Solve
-) -> tuple[Solution, tuple[str, ...]]:
-    """The solution, or the best one in which all stay that may, where changing more than that gains too little.
-
-    Too little is less than the largest `minimumGain` of the intents, and nothing at all where a limit struck before the
-    new plan was proved best. A plan that leaves somebody out, whom the new one would place, is not stayed with.
-    """
-    left = problem.keeping(kept)
-    least = max(int(one.intent.spec.stability.minimumGain * POINT) for one in problem.intents.values())
-    needed = max(least, int(solution.status is Status.LIMIT))
-    stay = tuple(_staying(left))
-    if not needed or set(stay) <= set(solution.pairs):
-        return solution, ()
-    try:
-        same = solve(replace(left, required=(*left.required, *stay)))
-    except SolveError:
-        return solution, ()
-    gain = _net(left, solution) - _net(left, same)
-    loses = any(w not in kept for w, _ in _losing(left, same)) or _placed(left, same) < _placed(left, solution)
-    if loses or gain >= needed or not set(stay) <= set(same.pairs):
-        return solution, ()
-    why = f"and minimumGain is {format_points(least)}" if least else "and a limit struck before that was proved best"
-    return same, (f"what git has stays as it is: to change that too would gain {format_points(gain)}, {why}",)
-
-
-def _staying(problem: Problem) -> Iterator[Pair]:
-    """Every pair that git has and that may stay, of the workloads that are wanted as often as they run."""
-    for w, demand in enumerate(problem.demands):
-        here = [Pair(w, g) for g in _running(problem, demand.incumbents) if problem.eligible[w, g]]
-        if len(here) <= demand.copies:
-            yield from here
-
-
-def _net(problem: Problem, solution: Solution) -> int:
-    value = value_of(problem, solution)
-    return value.score - value.cost
-
-
-def _placed(problem: Problem, solution: Solution) -> tuple[int, ...]:
-    """Placed copies, by priority from the highest down."""
-    levels = sorted({d.priority for d in problem.demands}, reverse=True)
-    found = [problem.demands[w].priority for w, _ in solution.pairs]
-    return tuple(found.count(level) for level in levels)
-
-
-def _known(locked: Lock) -> frozenset[ClusterName]:
-    """The clusters whose scores the lock holds."""
-    several = (labels for labels in locked.scores.values() if isinstance(labels, Mapping))
-    return frozenset(ClusterName(str(label).partition("/")[0]) for labels in several for label in labels)
-
-
-def _running(problem: Problem, clusters: Sequence[ClusterName]) -> Iterator[int]:
-    """The configuration that each of the clusters has now, where it is one that may still be chosen."""
-    for c, name in enumerate(problem.clusters):
-        if name in clusters:
-            several = problem.configurations_of[c]
-            as_is = next((g for g in several if problem.configurations[g].policy is None), None)
-            now = int(problem.configured[c])
-            if now >= 0:
-                yield now
-            elif as_is is not None:
-                yield as_is
+    return lay_out(manifests, current[path], root)
 
 
 def _unplaced(
@@ -255,63 +281,13 @@ def _unplaced(
             yield reasons.unplaced(w, demand.incumbents if w in kept else ())
 
 
-def _held(intents: Sequence[LoadedIntent], unplaced: Sequence[Unplaced]) -> Iterator[str]:
+def _held(made: Plan, inventory: Inventory, intents: Sequence[LoadedIntent]) -> Iterator[Held]:
     strict = {one.id for one in intents if one.intent.spec.unplaced == "fail"}
-    for one in unplaced:
+    for one in made.unplaced:
         if one.intent in strict:
-            yield f"{one.workload} has no place, and intent {one.intent} says unplaced: fail"
-
-
-def _blueprint(
-    problem: Problem, decisions: Sequence[Decision], unplaced: Sequence[Unplaced], old: Blueprint | None
-) -> Blueprint:
-    spots: dict[int, list[Spot]] = {}
-    index = {d.workload: w for w, d in enumerate(problem.demands)}
-    for decision in decisions:
-        spots.setdefault(index[decision.workload], []).append(Spot(decision.cluster, decision.policy, decision.score))
-    held_before = {p.workload: p.spots for p in old.placements} if old else {}
-    for one in unplaced:
-        if one.kept:
-            spots[index[one.workload]] = [replace(s, score=None) for s in held_before[one.workload]]
-    placements = tuple(
-        PlacedOn(demand.workload, demand.intent, demand.placement, tuple(sorted(spots[w])))
-        for w, demand in enumerate(problem.demands)
-        if w in spots
-    )
-    configurations = tuple(_configurations(problem, placements, old))
-    used = {s.cluster for p in placements for s in p.spots} | {c.cluster for c in configurations}
-    pins = {**(old.pins if old else {}), **problem.pins}
-    return Blueprint(placements, configurations, {c: pins[c] for c in sorted(used)})
-
-
-def _configurations(problem: Problem, placements: Sequence[PlacedOn], old: Blueprint | None) -> Iterator[ConfiguredBy]:
-    """The policy of each cluster: the one that its workloads run under, else the one that git holds.
-
-    A cluster that the hub has no more keeps its policy as long as an intent names it; one that no intent has any more,
-    as long as a workload is kept there.
-    """
-    chosen: dict[ClusterName, PolicyId] = {}
-    for placed in placements:
-        chosen |= {s.cluster: s.policy for s in placed.spots if s.policy is not None}
-    now = {c.cluster: c for c in old.configurations} if old else {}
-    for cluster in sorted({*problem.clusters, *problem.lost, *chosen}):
-        before = now.get(cluster)
-        policy = chosen.get(cluster) or (before.policy if before else None)
-        owner = policy and _owner(problem, cluster, policy, before)
-        if policy is not None and owner is not None:
-            yield ConfiguredBy(cluster, policy, owner)
-
-
-def _owner(problem: Problem, cluster: ClusterName, policy: PolicyId, before: ConfiguredBy | None) -> IntentId | None:
-    """The intent, in the policy's namespace, whose folder holds the objects: the one that has them and so named them.
-
-    Where that one has the cluster no more, the first by name that does.
-    """
-    mine = sorted(key for key in problem.intents if key.namespace == policy.namespace)
-    having = [key for key in mine if cluster in problem.candidates[key]] if cluster in problem.clusters else mine
-    if before is not None and before.intent in having:
-        return before.intent
-    return next(iter(having), None)
+            yield Held("unplaced", f"{one.workload} has no place, and intent {one.intent} says unplaced: fail")
+    for said in moved_unread(made.before, made.target, inventory, intents):
+        yield Held("unreadable", said)
 
 
 def _scores(problem: Problem, decisions: Sequence[Decision]) -> dict[str, dict[str, int | float]]:
@@ -335,7 +311,7 @@ def _label(cluster: ClusterName, policy: PolicyId | None) -> str:
 
 def _compared(
     made: Plan,
-    intents: Sequence[LoadedIntent],
+    manifests: Sequence[Manifest],
     current: Mapping[str, bytes],
     locked: Lock | None,
     *,
@@ -346,17 +322,17 @@ def _compared(
     Where neither an object, a decision nor what an intent says has changed, git's own lock stands: new scores alone
     are no change.
     """
-    manifests = render(made.blueprint, {one.id: one.intent for one in intents})
-    tree = lay_out(manifests, write_lock(made.lock))
-    if locked and locked.intents == made.lock.intents and locked.blueprint == made.blueprint:
-        same = lay_out(manifests, current[LOCK])
-        if all(same[path] == tree[path] for path in tree if path not in (LOCK, INVENTORY)):
+    root, lock = made.root, lock_path(made.root)
+    tree = lay_out(manifests, write_lock(made.lock), root)
+    if locked and locked.says_what(made.lock):
+        same = lay_out(manifests, current[lock], root)
+        if all(same[path] == tree[path] for path in tree if path not in (lock, inventory_path(root))):
             tree = same
-    difference = compare(current, tree)
+    difference = compare(current, tree, root)
     held = list(made.held)
     if not overwrite:
-        held += [f"{path} was edited by hand since gitops-ds wrote it" for path in difference.edited]
-        held += [f"{path} is in the way: gitops-ds did not write it" for path in difference.in_the_way]
+        held += [Held(EDITED, f"{path} was edited by hand since gitops-ds wrote it") for path in difference.edited]
+        held += [Held(EDITED, f"{path} is in the way: gitops-ds did not write it") for path in difference.in_the_way]
     foreign = [f"{path} is not ours and is left alone" for path in difference.foreign]
     changed: Literal["unchanged", "changed"] = "changed" if difference.changes else "unchanged"
     return replace(
@@ -365,7 +341,7 @@ def _compared(
         tree=tree,
         difference=difference,
         held=tuple(held),
-        warnings=(*made.warnings, *foreign, *_limit_warning(made)),
+        warnings=(*made.warnings, *foreign, *unheard(scoring_steps(difference)), *_limit_warning(made)),
     )
 
 

@@ -12,14 +12,15 @@ from typing import Literal
 from gitops_ds.blueprint import Blueprint, PlacedOn, Spot
 from gitops_ds.ids import ClusterName, PolicyId, WorkloadId
 
-Verb = Literal["place", "move", "rescore", "remove", "configure", "reconfigure", "release"]
+Verb = Literal["place", "move", "extend", "shrink", "rescore", "gate", "remove", "configure", "reconfigure", "release"]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStep:
     """One workload whose place changes.
 
-    The verbs: place (it was nowhere), move (other clusters), rescore (the same clusters under another policy), remove.
+    The verbs: place (it was nowhere), move (other clusters), extend (further clusters), shrink (fewer clusters),
+    rescore (the same clusters under another policy), gate (the same, behind its gate again), remove.
     """
 
     verb: Verb
@@ -29,6 +30,8 @@ class WorkloadStep:
 
     def __str__(self) -> str:
         """What happens to it, without its name."""
+        if self.verb == "gate":
+            return f"stays on {_clusters_of(self.after)}, behind its gate again"
         if self.verb != "rescore":
             return f"{_clusters_of(self.before)} -> {_clusters_of(self.after)}"
         policies = sorted({s.policy.name if s.policy else "no policy" for s in self.after if s not in self.before})
@@ -77,10 +80,16 @@ def _workloads(old: Blueprint, new: Blueprint) -> Iterator[WorkloadStep]:
         after = now[workload].spots if workload in now else ()
         if before == after:
             continue
-        verb: Verb = "place" if not before else "remove" if not after else "move"
-        if {s.cluster for s in before} == {s.cluster for s in after}:
-            verb = "rescore"
-        yield WorkloadStep(verb, workload, before, after)
+        yield WorkloadStep(_verb(before, after), workload, before, after)
+
+
+def _verb(before: Sequence[Spot], after: Sequence[Spot]) -> Verb:
+    old, new = {s.cluster for s in before}, {s.cluster for s in after}
+    if old == new:
+        return "gate" if [s.policy for s in before] == [s.policy for s in after] else "rescore"
+    if not (old and new):
+        return "remove" if old else "place"
+    return "extend" if old < new else "shrink" if new < old else "move"
 
 
 def _clusters(old: Blueprint, new: Blueprint) -> Iterator[ClusterStep]:

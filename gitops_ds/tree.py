@@ -1,7 +1,7 @@
 """`Tree`: the rendered files by path, which of them are ours, and how a new tree differs from the one in git.
 
-Owns the layout below `rendered/`, the kustomizations, the inventory file, path safety and the comparison. Owns neither
-what objects say (`manifests/`) nor how text is quoted (`yamltext/`), and touches no file system.
+Owns the layout below the rendered folder, the kustomizations, the inventory file, path safety and the comparison. Owns
+neither what objects say (`manifests/`) nor how text is quoted (`yamltext/`), and touches no file system.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from gitops_ds.manifests import Manifest
 from gitops_ds.yamltext import write_document
 
 ROOT = "rendered"
-LOCK = f"{ROOT}/gitops-ds.lock"
-INVENTORY = f"{ROOT}/gitops-ds.inventory"
-"""Neither ends in .yaml or .json: Argo CD and Flux would apply it."""
+"""Where the tree is unless a Reconciler says otherwise."""
 
 Tree = Mapping[str, bytes]
 """Repository path to content, sorted by path."""
@@ -46,7 +44,7 @@ class Difference:
         changes: sorted by path.
         edited: owned files that are not as we wrote them, removed ones included.
         in_the_way: files that are not ours at paths that the tree needs.
-        foreign: files below `rendered/` that are not ours and stay.
+        foreign: files below the rendered folder that are not ours and stay.
     """
 
     changes: tuple[Change, ...]
@@ -55,32 +53,42 @@ class Difference:
     foreign: tuple[str, ...]
 
 
-def lay_out(manifests: Iterable[Manifest], lock: bytes) -> Tree:
-    """The whole tree: one object a file, kustomizations, the lock and the inventory.
+def lock_path(root: str = ROOT) -> str:
+    """Where the lock of the tree below `root` is: not .yaml or .json, since Argo CD and Flux would apply it."""
+    return f"{root}/gitops-ds.lock"
+
+
+def inventory_path(root: str = ROOT) -> str:
+    """Where the list of owned files below `root` is; by its ending no manifest either."""
+    return f"{root}/gitops-ds.inventory"
+
+
+def lay_out(manifests: Iterable[Manifest], lock: bytes, root: str = ROOT) -> Tree:
+    """The whole tree below `root`: one object a file, kustomizations, the lock and the inventory.
 
     Raises:
         RepositoryError: two objects would be one file, or a name is no safe file name.
     """
     files: dict[str, bytes] = {}
     for manifest in manifests:
-        path = _path(manifest)
+        path = _path(manifest, root)
         if path in files:
             what = f"two objects would be written to {path}"
             raise RepositoryError(
                 Fault(what, why="a workload's Placement has the name of one of ours", fix="rename it")
             )
         files[path] = write_document(manifest.body)
-    files |= dict(_kustomizations(files))
-    files[LOCK] = lock
-    files[INVENTORY] = _inventory(files)
+    files |= dict(_kustomizations(files, root))
+    files[lock_path(root)] = lock
+    files[inventory_path(root)] = _inventory(files)
     return dict(sorted(files.items()))
 
 
-def compare(current: Mapping[str, bytes], tree: Tree) -> Difference:
-    """How `tree` differs from `current`, which holds every file below `rendered/` in git."""
-    owned = read_owned(current)
+def compare(current: Mapping[str, bytes], tree: Tree, root: str = ROOT) -> Difference:
+    """How `tree` differs from `current`, which holds every file below `root` in git."""
+    owned = read_owned(current, root)
     edited = tuple(path for path in sorted(owned) if _digest(current.get(path)) != owned[path])
-    ours = {*owned, INVENTORY}
+    ours = {*owned, inventory_path(root)}
     changes = []
     for path in sorted({*tree, *ours} & ({*tree} | {*current})):
         before, after = current.get(path), tree.get(path)
@@ -93,49 +101,49 @@ def compare(current: Mapping[str, bytes], tree: Tree) -> Difference:
     return Difference(tuple(changes), edited, in_the_way, foreign)
 
 
-def read_owned(current: Mapping[str, bytes]) -> dict[str, str]:
+def read_owned(current: Mapping[str, bytes], root: str = ROOT) -> dict[str, str]:
     """Path to sha256 of the files that the inventory in `current` says are ours; {} where there is none.
 
     Raises:
         RepositoryError: the inventory is not as we write it.
     """
-    if INVENTORY not in current:
+    path = inventory_path(root)
+    if path not in current:
         return {}
     found: dict[str, str] = {}
-    for number, line in enumerate(current[INVENTORY].decode(errors="replace").splitlines(), 1):
+    for number, line in enumerate(current[path].decode(errors="replace").splitlines(), 1):
         match = _OWNED_LINE.fullmatch(line)
-        if match is None or not _is_safe(match[2]):
-            what = f"{INVENTORY}:{number} is not a line that gitops-ds writes"
-            raise RepositoryError(Fault(what, fix=f"restore the file: git checkout <a good commit> -- {INVENTORY}"))
+        if match is None or not _is_safe(match[2], root):
+            what = f"{path}:{number} is not a line that gitops-ds writes"
+            raise RepositoryError(Fault(what, fix=f"restore the file: git checkout <a good commit> -- {path}"))
         found[match[2]] = match[1]
     return found
 
 
-def digest_of(tree: Tree) -> str:
+def digest_of(tree: Tree, root: str = ROOT) -> str:
     """sha256 of the tree: of its inventory, which holds the sha256 of everything else."""
-    return hashlib.sha256(tree[INVENTORY]).hexdigest()
+    return hashlib.sha256(tree[inventory_path(root)]).hexdigest()
 
 
-def _path(manifest: Manifest) -> str:
-    parts = (manifest.intent.namespace, manifest.intent.name, f"{manifest.kind.lower()}-{manifest.name}.yaml")
-    path = "/".join((ROOT, *parts))
-    if not _is_safe(path):
+def _path(manifest: Manifest, root: str) -> str:
+    parts = (manifest.namespace, manifest.intent.name, f"{manifest.kind.lower()}-{manifest.name}.yaml")
+    path = "/".join((root, *parts))
+    if not _is_safe(path, root):
         raise RepositoryError(Fault(f"{path!r} is no safe file name"))
     return path
 
 
-def _is_safe(path: str) -> bool:
-    root, _, rest = path.partition("/")
-    return root == ROOT and bool(rest) and all(_PART.fullmatch(part) for part in rest.split("/"))
+def _is_safe(path: str, root: str) -> bool:
+    return path.startswith(f"{root}/") and all(_PART.fullmatch(part) for part in path.split("/"))
 
 
-def _kustomizations(files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+def _kustomizations(files: Iterable[str], root: str) -> Iterator[tuple[str, bytes]]:
     """A kustomization for each folder, listing its files and folders; the root has one even when it is empty."""
-    folders: dict[str, set[str]] = {ROOT: set()}
+    folders: dict[str, set[str]] = {root: set()}
     for path in files:
-        parts = path.split("/")
-        for depth in range(1, len(parts)):
-            folders.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
+        parts = path.removeprefix(f"{root}/").split("/")
+        for depth in range(len(parts)):
+            folders.setdefault("/".join((root, *parts[:depth])), set()).add(parts[depth])
     for folder, names in sorted(folders.items()):
         body = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",

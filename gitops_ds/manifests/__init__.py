@@ -6,25 +6,33 @@ Owns what each object says. Owns no file, no YAML and no decision.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from gitops_ds.blueprint import Blueprint
 from gitops_ds.graph import levels
 from gitops_ds.ids import IntentId
 from gitops_ds.intent.placement import PlacementIntent
+from gitops_ds.intent.scoring import ScoringIntent
 from gitops_ds.manifests.bindings import policy_binding, set_binding
 from gitops_ds.manifests.metadata import Manifest
 from gitops_ds.manifests.placements import policy_placement, workload_placement
+from gitops_ds.manifests.scorers import scoring_manifests
 
 __all__ = ["Manifest", "render"]
 
 
-def render(blueprint: Blueprint, intents: Mapping[IntentId, PlacementIntent]) -> tuple[Manifest, ...]:
-    """Every object of the plan, sorted by intent, kind and name.
+def render(
+    blueprint: Blueprint,
+    intents: Mapping[IntentId, PlacementIntent],
+    scorings: Mapping[IntentId, ScoringIntent] = MappingProxyType({}),
+) -> tuple[Manifest, ...]:
+    """Every object of the plan, sorted by intent, kind, name and namespace.
 
     Raises:
         KeyError: the blueprint names an intent or a workload that `intents` does not have.
     """
-    return tuple(sorted(_all(blueprint, intents), key=lambda m: (m.intent, m.kind, m.name)))
+    found = (*_all(blueprint, intents), *scoring_manifests(blueprint, scorings))
+    return tuple(sorted(found, key=lambda m: (m.intent, m.kind, m.name, m.namespace)))
 
 
 def _all(blueprint: Blueprint, intents: Mapping[IntentId, PlacementIntent]) -> Iterator[Manifest]:

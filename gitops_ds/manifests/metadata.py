@@ -19,7 +19,7 @@ WAVE = "argocd.argoproj.io/sync-wave"
 NO_SUBSTITUTION = "kustomize.toolkit.fluxcd.io/substitute"
 LONGEST_NAME = 63
 
-SETS_WAVE, POLICIES_WAVE, WORKLOADS_WAVE = -1, 0, 1
+SCORING_WAVE, SETS_WAVE, POLICIES_WAVE, WORKLOADS_WAVE = -1, -1, 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Manifest:
     def kind(self) -> str:
         """The object's kind."""
         return str(self.body["kind"])
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace."""
+        return str(self.body["metadata"].get("namespace", self.intent.namespace))
 
     @property
     def name(self) -> str:
@@ -49,15 +54,16 @@ def make(
     *,
     wave: int,
     generated: bool = True,
+    namespace: str | None = None,
 ) -> Manifest:
-    """An object in the intent's namespace with the labels and annotations that all of ours have."""
+    """An object in the intent's namespace, or another, with the labels and annotations that all of ours have."""
     labels = {MANAGED_BY: "gitops-ds", INTENT: intent.name}
     if generated:
         labels[GENERATED] = "true"
     annotations = {WAVE: str(wave)}
     if any("${" in text for text in _texts(content)):
         annotations[NO_SUBSTITUTION] = "disabled"
-    metadata = {"name": name, "namespace": intent.namespace, "labels": labels, "annotations": annotations}
+    metadata = {"name": name, "namespace": namespace or intent.namespace, "labels": labels, "annotations": annotations}
     return Manifest(intent, {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content})
 
 

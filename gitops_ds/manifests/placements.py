@@ -24,8 +24,11 @@ Pins = Mapping[ClusterName, str | None]
 
 
 def workload_placement(placed: PlacedOn, wanted: PlacedWorkload, level: int, pins: Pins) -> Manifest:
-    """The Placement that the workload's placementRef names, for all clusters that it is on."""
-    gated = [s.cluster for s in placed.spots if s.policy is not None and wanted.gate is not None]
+    """The Placement that the workload's placementRef names, for all clusters that it is on.
+
+    The gate is left out for clusters in change: their claim says no for a while, and would take the work away.
+    """
+    gated = [s.cluster for s in placed.spots if s.policy is not None and s.gated and wanted.gate is not None]
     free = [s.cluster for s in placed.spots if s.cluster not in gated]
     predicates = [*_predicates(free, pins, None), *_predicates(gated, pins, wanted.gate)]
     tolerations = [_toleration(t) for t in wanted.tolerations]

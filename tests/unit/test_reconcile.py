@@ -5,10 +5,12 @@ import itertools
 import pytest
 
 from gitops_ds.errors import RepositoryError
-from gitops_ds.reconcile import Plan, plan, render_locked
+from gitops_ds.reconcile import Held, Plan, plan, render_locked
 from gitops_ds.solver import solve
-from gitops_ds.tree import INVENTORY, LOCK
+from gitops_ds.tree import inventory_path, lock_path
 from tests import builders as make
+
+LOCK, INVENTORY = lock_path(), inventory_path()
 
 HALF = [{"name": "c1", "policies": ["half-c1", "whole-c1"]}, {"name": "c2", "policies": ["half-c2", "whole-c2"]}]
 
@@ -92,7 +94,7 @@ def test_unplaced_fail_holds_only_the_intents_that_say_so() -> None:
     assert _plan([strict, greedy], things).status == "changed"
     greedy = make.intent(HALF, ["w2", "w3"], name="lax", unplaced="fail")
     assert _plan([strict, greedy], things).held == (
-        "default/w3 has no place, and intent default/lax says unplaced: fail",
+        Held("unplaced", "default/w3 has no place, and intent default/lax says unplaced: fail"),
     )
 
 
@@ -103,7 +105,10 @@ def test_a_plan_is_held_by_an_edit_and_overwrites_it_when_told_to() -> None:
     edited = {**first.tree, path: b"kind: Mine\n", "rendered/notes.txt": b"x"}
     inventory = make.inventory(*_things())
     held = plan(make.load(*texts), inventory, edited, make.NOW, solve)
-    assert (held.status, held.held) == ("held", (f"{path} was edited by hand since gitops-ds wrote it",))
+    assert (held.status, held.held) == (
+        "held",
+        (Held("edited", f"{path} was edited by hand since gitops-ds wrote it"),),
+    )
     assert held.warnings == ("rendered/notes.txt is not ours and is left alone",)
     taken = plan(make.load(*texts), inventory, edited, make.NOW, solve, overwrite=True)
     assert (taken.status, [c.path for c in taken.difference.changes]) == ("changed", [path])

@@ -8,7 +8,9 @@ import yaml
 from gitops_ds.errors import RepositoryError
 from gitops_ds.ids import IntentId, IntentName, Namespace
 from gitops_ds.manifests import Manifest
-from gitops_ds.tree import INVENTORY, LOCK, compare, digest_of, lay_out, read_owned
+from gitops_ds.tree import compare, digest_of, inventory_path, lay_out, lock_path, read_owned
+
+LOCK, INVENTORY = lock_path(), inventory_path()
 
 
 def _manifest(name: str, intent: str = "fleet", namespace: str = "default", kind: str = "Placement") -> Manifest:
