@@ -59,13 +59,15 @@ def _sample(folder: Path) -> Mapping[str, bytes]:
 
 
 def _reconcile(folder: Path) -> None:
-    from gitops_ds.cli.reconcile import reconcile
+    from gitops_ds.cli.line import Wanted, line, real_world
+    from gitops_ds.cli.options import Asked
+    from gitops_ds.cli.reconcile import landed_text
     from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.text import plan_text
 
     say("$ gitops-ds reconcile --hub demo")
-    done = reconcile(folder, "demo", None)
-    show([*plan_text(done.plan, done.basis), ("", ""), (f"commit {done.commit}", "good")])
+    done = line(Wanted(str(folder), Asked("demo"))).run(real_world(say, say))
+    show([*plan_text(done.plan, done.basis), *landed_text(done)])
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -15,9 +14,7 @@ from gitops_ds.cli import options
 def command(
     *,
     repo: Path,
-    hub: str | None,
-    at: datetime | None,
-    max_age: timedelta | None,
+    asked: options.Asked,
     output: str,
     overwrite: bool,
     detailed: bool,
@@ -26,14 +23,19 @@ def command(
 
     The text is a patch that `git apply` takes; nothing is printed where nothing would change.
     """
+    from gitops_ds.cli.guarding import with_guards
     from gitops_ds.cli.inputs import exit_code, read_inputs
     from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.json import diff_json, dumps
+    from gitops_ds.report.markdown import PRINTED, diff_markdown
     from gitops_ds.report.text import diff_text
 
-    made = read_inputs(repo, hub, at, committed=False, max_age=max_age).plan(overwrite=overwrite)
+    inputs = read_inputs(repo, asked, committed=False)
+    made = with_guards(inputs, inputs.plan(overwrite=overwrite), inputs.repo.head)
     if output == "json":
         say(dumps(diff_json(made)))
+    elif output == "markdown":
+        say(diff_markdown(made, limit=PRINTED), end="")
     else:
         show(diff_text(made.difference.changes), exact=True)
     show(((f"held: {why}", "bad") for why in made.held), error=True)

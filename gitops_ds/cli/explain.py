@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,19 +18,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
-@options.repo
-@options.hub
-@options.at
-@options.max_age
+@options.asking
 @options.output
 @click.option("--no-losses", "quick", is_flag=True, help="Do not solve for what each alternative would cost.")
 def command(
     *,
     workloads: tuple[str, ...],
     repo: Path,
-    hub: str | None,
-    at: datetime | None,
-    max_age: timedelta | None,
+    asked: options.Asked,
     output: str,
     quick: bool,
 ) -> int:
@@ -47,7 +41,7 @@ def command(
     from gitops_ds.report.json import dumps, evidence_json
     from gitops_ds.report.text import evidence_text
 
-    inputs = read_inputs(repo, hub, at, committed=False, max_age=max_age)
+    inputs = read_inputs(repo, asked, committed=False)
     made = inputs.plan(overwrite=True)
     found = _weighed(
         inputs, made, evidence(made, inputs.inventory, inputs.instant, workloads), losses=bool(workloads) and not quick
@@ -64,6 +58,7 @@ def _weighed(inputs: Inputs, made: Plan, found: Sequence[Evidence], *, losses: b
     from gitops_ds.cli.progress import progress
     from gitops_ds.evidence import with_losses, with_relaxations
     from gitops_ds.solver.relaxation import least_capacity
+    from gitops_ds.solver.weighing import weighed
 
     with progress() as tell:
         wider = with_relaxations(
@@ -75,4 +70,4 @@ def _weighed(inputs: Inputs, made: Plan, found: Sequence[Evidence], *, losses: b
             least_capacity=least_capacity,
             tell=tell,
         )
-        return list(with_losses(list(wider), made, inputs.solve, tell) if losses else wider)
+        return list(with_losses(list(wider), made, inputs.solve, tell, weighed) if losses else wider)

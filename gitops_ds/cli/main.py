@@ -19,15 +19,23 @@ from gitops_ds.cli.faults import BUG, fault_lines, faults_json, faults_of
 from gitops_ds.cli.terminal import flush, prepare, say, show, silence
 
 VERBS = {
+    "abort": "Lead a move of several commits back to where it came from.",
+    "bootstrap": "Print manifests for Argo CD, Flux, a cluster, and CI.",
     "demo": "Run the shipped sample in a scratch repository, commits and all.",
     "diff": "Show how rendered/ would change, as a diff.",
     "explain": "Say why each workload is where it is, and why not elsewhere.",
+    "hold": "Keep a reconciler from committing, in git, with the reason.",
     "init": "Start a fleet repository: an intent, its schema, a git hook.",
     "plan": "Show what would be placed and committed, and why.",
     "reconcile": "Plan from the committed intents and commit the rendered tree.",
     "render": "Write the rendered tree to a folder, from a hub or the lock.",
+    "resume": "Lift a hold, and let a reconciler go on after people's changes.",
     "schema": "Print the JSON Schema of intents, for editors.",
+    "snapshot": "Save what a live hub holds, to plan with it later.",
+    "status": "Hold what git has against the hub: what is in place, what is not.",
     "validate": "Check intents, policies and rendered/ for every fault at once.",
+    "verify": "Check that a commit is what its message and its lock say.",
+    "watch": "Reconcile again and again, unattended, with health and metrics.",
 }
 
 
@@ -58,8 +66,8 @@ def cli() -> None:
     Reads intents from git and scores from an Open Cluster Management hub, solves the placement exactly, renders
     OCM manifests into rendered/ and commits them with the reason.
 
-    Exit codes: 0 done; 1 error; 2 changes (with --detailed-exitcode); 3 held; 4 a workload has no place; 64 usage;
-    70 bug.
+    Exit codes: 0 done; 1 error; 2 changes (with --detailed-exitcode); 3 held, or not in place; 4 a workload has no
+    place; 64 usage; 70 bug.
     """
 
 

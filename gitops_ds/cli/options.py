@@ -6,13 +6,32 @@ Owns their names, help and environment variables. Owns no use of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line and the environment say about where inputs come from; None: they do not.
+
+    Attributes:
+        hub: as the option --hub says it.
+        at: the instant to judge scores at; None: the snapshot's own, else now.
+        max_age: how old a snapshot may be.
+        reconciler: the name of the Reconciler, where there are several.
+    """
+
+    hub: str | None = None
+    at: datetime | None = None
+    max_age: timedelta | None = None
+    reconciler: str | None = None
 
 
 class Instant(click.ParamType[datetime]):
@@ -58,7 +77,7 @@ hub: Callable[[F], F] = click.option(
     metavar="HUB",
     envvar="GITOPS_DS_HUB",
     show_envvar=True,
-    help="Where the hub's facts come from: snapshot:DIR, or demo (the sample that ships).",
+    help="Where the hub's facts come from: kubernetes[:CONTEXT], snapshot:DIR, or demo (the sample that ships).",
 )
 at: Callable[[F], F] = click.option(
     "--at",
@@ -81,6 +100,14 @@ output: Callable[[F], F] = click.option(
     show_default=True,
     help="How to answer: text for people, json for programs.",
 )
+document: Callable[[F], F] = click.option(
+    "--output",
+    "-o",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How to answer: text for people, json for programs, markdown for a pull request.",
+)
 overwrite: Callable[[F], F] = click.option(
     "--overwrite-edits",
     "overwrite",
@@ -92,8 +119,65 @@ detailed: Callable[[F], F] = click.option(
 )
 
 
+reconciler: Callable[[F], F] = click.option(
+    "--reconciler",
+    metavar="NAME",
+    envvar="GITOPS_DS_RECONCILER",
+    show_envvar=True,
+    help="Whose settings count, where intent/ holds several Reconcilers.",
+)
+
+
+where: Callable[[F], F] = click.option(
+    "--repo",
+    "where",
+    metavar="DIR|URL",
+    default=".",
+    help="The fleet repository, or its URL [default: the working tree around the current folder].",
+)
+
+
+def bundling(command: F) -> F:
+    """The options that say where a hub's facts come from, handed on as one value, `asked`."""
+
+    @wraps(command)
+    def bundled(
+        *, hub: str | None, at: datetime | None, max_age: timedelta | None, reconciler: str | None, **rest: Any
+    ) -> Any:
+        return command(asked=Asked(hub, at, max_age, reconciler), **rest)
+
+    found: Any = bundled
+    for option in (reconciler, max_age, at, hub):
+        found = option(found)
+    checked: F = found
+    return checked
+
+
+def asking(command: F) -> F:
+    """The options that say where inputs come from: those of `bundling`, and the folder of the repository."""
+    return repo(bundling(command))
+
+
+def delivering(command: F) -> F:
+    """The options of verbs that commit: those of `bundling`, the repository or its URL, and the way into git."""
+    ways = (
+        click.option("--branch", metavar="NAME", help="The branch that is planned from and gets the plan."),
+        click.option("--remote", metavar="NAME|URL", help="The remote that is pushed to."),
+        click.option(
+            "--pull-request", "mode", flag_value="pull-request", help="Push a branch of its own and propose it."
+        ),
+        click.option("--push", "mode", flag_value="push", help="Push to the remote's branch."),
+        click.option("--commit", "mode", flag_value="commit", help="Commit to the branch that is checked out."),
+        bundling,
+        where,
+    )
+    for option in ways:
+        command = option(command)
+    return command
+
+
 def planning(command: F) -> F:
-    """The options of every verb that makes a plan: repo, hub, at, max_age, output, overwrite, detailed."""
-    for option in (detailed, overwrite, output, max_age, at, hub, repo):
+    """The options of every verb that makes a plan: those of `asking`, output, overwrite, detailed."""
+    for option in (detailed, overwrite, document, asking):
         command = option(command)
     return command

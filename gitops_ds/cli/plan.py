@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -16,9 +15,7 @@ from gitops_ds.cli import options
 def command(
     *,
     repo: Path,
-    hub: str | None,
-    at: datetime | None,
-    max_age: timedelta | None,
+    asked: options.Asked,
     output: str,
     overwrite: bool,
     detailed: bool,
@@ -29,15 +26,19 @@ def command(
     Intents and policies are read from the working tree, so that a change can be tried before it is committed;
     rendered/ is what the head commit holds.
     """
+    from gitops_ds.cli.guarding import with_guards
     from gitops_ds.cli.inputs import exit_code, read_inputs
     from gitops_ds.cli.terminal import say, show
     from gitops_ds.report.json import dumps, plan_json
+    from gitops_ds.report.markdown import PRINTED, plan_markdown
     from gitops_ds.report.text import plan_text
 
-    inputs = read_inputs(repo, hub, at, committed=False, max_age=max_age)
-    made = inputs.plan(overwrite=overwrite, hints=True)
+    inputs = read_inputs(repo, asked, committed=False)
+    made = with_guards(inputs, inputs.plan(overwrite=overwrite, hints=True), inputs.repo.head)
     if output == "json":
         say(dumps(plan_json(made, basis=inputs.basis)))
+    elif output == "markdown":
+        say(plan_markdown(made, inputs.basis, limit=PRINTED), end="")
     else:
         show(plan_text(made, inputs.basis, whole=whole))
     return exit_code(made, detailed=detailed)

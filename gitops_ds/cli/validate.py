@@ -21,53 +21,62 @@ Read = Callable[[Sequence[str], int, Sequence[str]], Mapping[str, bytes]]
 
 
 @click.command()
-@options.repo
-@options.hub
-@options.at
-@options.max_age
+@options.asking
 @options.output
 @click.option("--staged", is_flag=True, help="Check what is staged for the next commit (for a pre-commit hook).")
-def command(
-    *, repo: Path, hub: str | None, at: datetime | None, max_age: timedelta | None, output: str, staged: bool
-) -> int:
+def command(*, repo: Path, asked: options.Asked, output: str, staged: bool) -> int:
     """Check intents, policies and rendered/ for every fault at once. Writes nothing.
 
     Without --hub only the repository is looked at. With it, names, labels, scores and cluster sets are held against
     the hub's facts too. A rendered file that is not as gitops-ds wrote it is a fault. With --staged, GITOPS_DS_HUB does
     not count: what is staged for the hub is not on it yet.
     """
-    from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, MANIFESTS, with_repository
+    from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, MANIFESTS, chosen, spec_of, with_repository
+    from gitops_ds.cli.scoring import with_scoring
     from gitops_ds.cli.terminal import say
     from gitops_ds.errors import GitopsDsError, InputError, raise_faults
-    from gitops_ds.intent.load import SUFFIXES, LoadedIntent, load_intents
+    from gitops_ds.intent.load import SUFFIXES, Intents, load_all
     from gitops_ds.inventory import Inventory
     from gitops_ds.problem import build
     from gitops_ds.report.json import API_VERSION, dumps
+    from gitops_ds.scorers import scored
+    from gitops_ds.secrecy import secret_faults
     from gitops_ds.tree import ROOT
 
+    hub = asked.hub
     if staged and _is_from_environment("hub"):
         hub = None
-    facts = _facts(hub, max_age) if hub else Inventory()
+    facts = _facts(hub, asked.max_age) if hub else Inventory()
     read, before = _readers(repo, staged=staged)
     faults: list[Fault] = []
-    intents: tuple[LoadedIntent, ...] = ()
+    said = Intents()
     inventory = facts
     try:
-        intents = load_intents(read([INTENT], LARGEST_INTENT, SUFFIXES))
+        said = load_all(read([INTENT], LARGEST_INTENT, SUFFIXES))
     except InputError as error:
         faults += error.faults
     try:
-        inventory = with_repository(facts, read(MANIFESTS, LARGEST_FILE, SUFFIXES))
+        manifests = read(MANIFESTS, LARGEST_FILE, SUFFIXES)
+        faults += secret_faults(manifests)
+        inventory = with_repository(facts, manifests)
     except InputError as error:
         faults += error.faults
-    try:
-        faults += _edits(read([ROOT], LARGEST_FILE, ()), before([ROOT], LARGEST_FILE, ()))
-    except GitopsDsError as error:
-        faults += error.faults
+    for root in sorted({one.intent.spec.rendered for one in said.reconcilers}) or [ROOT]:
+        try:
+            rendered = read([root], LARGEST_FILE, ())
+            faults += secret_faults(rendered)
+            faults += _edits(rendered, before([root], LARGEST_FILE, ()), root)
+        except GitopsDsError as error:
+            faults += error.faults
     raise_faults(InputError, faults)
     if hub:
-        build(intents, inventory, at or facts.captured_at or datetime.now(UTC))
-    counts = {"intents": len(intents), "policies": len(inventory.policies)}
+        spec = spec_of(chosen(said, asked.reconciler))
+        mine, instant = said.below(spec.intents), asked.at or facts.captured_at or datetime.now(UTC)
+        held = read([spec.rendered], LARGEST_FILE, ())
+        inventory, scoring = with_scoring(inventory, mine, spec, held, instant)
+        build(mine.placements, inventory, instant)
+        scored(scoring, inventory, None)
+    counts = {"intents": len(said.placements) + len(said.scorings), "policies": len(inventory.policies)}
     if output == "json":
         say(dumps({"apiVersion": API_VERSION, "kind": "Validation", "status": "valid", **counts}))
     else:
@@ -89,33 +98,34 @@ def _facts(hub: str, max_age: timedelta | None) -> Inventory:
     return facts
 
 
-def _edits(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> Iterator[Fault]:
-    """A fault for each rendered file in `files` that is not as gitops-ds wrote it; `before` is the head's rendered/."""
+def _edits(files: Mapping[str, bytes], before: Mapping[str, bytes], root: str) -> Iterator[Fault]:
+    """A fault for each file below `root` that is not as gitops-ds wrote it; `before` is what the head has there."""
     from gitops_ds.errors import Fault, Place
-    from gitops_ds.tree import INVENTORY, compare
+    from gitops_ds.tree import compare, inventory_path
 
-    why = "rendered/ is written by gitops-ds alone: change intent/ instead"
+    why = f"{root}/ is written by gitops-ds alone: change intent/ instead"
     fix = "git restore --source=HEAD --staged --worktree"
-    committed = _edited(before)
-    for path in compare(files, {}).edited:
+    committed = _edited(before, root)
+    for path in compare(files, {}, root).edited:
         if path in committed:
             back = f"`git restore --source=COMMIT --staged --worktree {path}`, COMMIT being the one before the edit"
             advice = f"the edit is committed: {back}; or `gitops-ds reconcile --overwrite-edits`"
         else:
             advice = f"{fix} {path}"
         yield Fault(f"{path} was edited by hand", Place(path), why, advice)
-    if INVENTORY in before and INVENTORY not in files:
+    owned = inventory_path(root)
+    if owned in before and owned not in files:
         lost = "without it gitops-ds knows none of its files"
-        yield Fault(f"{INVENTORY} was removed", Place(INVENTORY), lost, f"{fix} {INVENTORY}")
+        yield Fault(f"{owned} was removed", Place(owned), lost, f"{fix} {owned}")
 
 
-def _edited(before: Mapping[str, bytes]) -> tuple[str, ...]:
+def _edited(before: Mapping[str, bytes], root: str) -> tuple[str, ...]:
     """The files that are edited in the head commit itself; none where its inventory does not tell."""
     from gitops_ds.errors import RepositoryError
     from gitops_ds.tree import compare
 
     try:
-        return compare(before, {}).edited
+        return compare(before, {}, root).edited
     except RepositoryError:
         return ()
 
