@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gitops_ds.errors import Fault, InputError, UsageError
+from gitops_ds.errors import Fault, InputError, UsageError, raise_faults
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -52,3 +52,29 @@ def write_new(folder: Path, files: Mapping[str, bytes]) -> tuple[list[str], list
         except OSError as error:
             raise InputError(Fault(f"cannot write {error.filename or target}: {error.strerror}")) from None
     return written, left
+
+
+def write_over(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> tuple[list[str], list[str]]:
+    """Write `files`, over those that differ where `overwrite` says so; (written, left since they are the same), sorted.
+
+    Raises:
+        UsageError: one is there and differs, and it is not to be written over, or is a folder. Nothing is written.
+        InputError: one cannot be read or written, or would be written outside of `folder`.
+    """
+    differing = [path for path, content in sorted(files.items()) if _differs(folder / path, content)]
+    refused = [path for path in differing if not overwrite or (folder / path).is_dir()]
+    fix = "--overwrite replaces files, or name another folder"
+    raise_faults(UsageError, [Fault(f"{folder / path} is there, and differs", fix=fix) for path in refused])
+    for path in differing:
+        try:
+            (folder / path).unlink()
+        except OSError as error:
+            raise InputError(Fault(f"cannot replace {folder / path}: {error.strerror}")) from None
+    return write_new(folder, files)
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    try:
+        return (path.exists() or path.is_symlink()) and not (path.is_file() and path.read_bytes() == content)
+    except OSError as error:
+        raise InputError(Fault(f"cannot read {path}: {error.strerror}")) from None
