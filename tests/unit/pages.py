@@ -18,7 +18,7 @@ TOP = Path(__file__).parents[2]
 PAGES = (
     "README.md",
     "CHANGELOG.md",
-    *(f"docs/{name}.md" for name in ("bench", "cli", "gitops", "intent", "json", "model")),
+    *sorted(f"docs/{path.name}" for path in (TOP / "docs").glob("*.md")),
 )
 ROW = re.compile(r"^\| (.+) \|$")
 
@@ -80,6 +80,19 @@ def rows(text: str) -> dict[str, list[str]]:
 def table(page: str, title: str) -> dict[str, list[str]]:
     body = section(page, title)
     return rows(body[body.index("\n|") + 1 :])
+
+
+def page_with(title: str) -> str:
+    """The page that has a section whose heading begins with `title`."""
+    found = [page for page in PAGES if re.search(rf"^#+ {re.escape(title)}(?:\W.*)?$", text_of(page), re.MULTILINE)]
+    assert len(found) == 1, f"{title}: {found or 'no page has it'}"
+    return found[0]
+
+
+@cache
+def sample_intent() -> dict[str, bytes]:
+    """The sample's intent as a file, by its path."""
+    return {f"intent/{p.name}": p.read_bytes() for p in sorted((sample_folder() / "intent").iterdir())}
 
 
 @cache

@@ -13,15 +13,14 @@ import click
 import pytest
 
 import gitops_ds
-from gitops_ds.cli.faults import BUG, INTERRUPTED, USAGE
+from gitops_ds.cli.faults import BUG, INTERRUPTED, TERMINATED, USAGE
 from gitops_ds.cli.main import VERBS, cli, main
-from gitops_ds.errors import GitopsDsError, InputError
+from gitops_ds.errors import GitopsDsError
 from gitops_ds.hub import objects_from_files, parse_objects
-from gitops_ds.intent.load import load_intents
+from gitops_ds.intent.load import KINDS, load_all, load_intents
 from gitops_ds.intent.schema import intent_schema
 from gitops_ds.manifests.metadata import GENERATED, INTENT, MANAGED_BY, NO_SUBSTITUTION, WAVE
 from gitops_ds.message import TRAILERS, commit_message
-from gitops_ds.problem import build
 from gitops_ds.problem.families import FAMILIES
 from gitops_ds.problem.supply import (
     REQUEST_AMOUNT,
@@ -32,19 +31,19 @@ from gitops_ds.problem.supply import (
     SUPPLY_DEVICE,
     SUPPLY_KIND,
 )
-from gitops_ds.tree import INVENTORY, LOCK
+from gitops_ds.tree import inventory_path, lock_path
 from gitops_ds.yamltext import read_kubernetes
 from tests.unit.pages import (
     PAGES,
     TOP,
     blocks,
     outside_code,
+    page_with,
     planned,
-    sample,
+    sample_intent,
     section,
     table,
     text_of,
-    with_fields,
 )
 
 PACKAGE = Path(gitops_ds.__file__).parent
@@ -54,16 +53,20 @@ PACKAGE = Path(gitops_ds.__file__).parent
 
 
 def models() -> dict[str, dict[str, Any]]:
-    schema = intent_schema("PlacementIntent")
-    return {"PlacementIntent": schema, **schema["$defs"]}
+    """The models of all kinds; those of the DSF form have a section of their own."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        schema = intent_schema(kind)
+        found |= {kind: schema, **schema["$defs"]}
+    return found
 
 
 @pytest.mark.parametrize("name", sorted(models()))
 def test_every_intent_field_has_a_row_with_its_default_and_its_choices(name: str) -> None:
     schema = models()[name]
-    documented = table("docs/intent.md", f"{name}:")
+    documented = table(page_with(f"{name}:"), f"{name}:")
     assert list(documented) == list(schema["properties"])
-    required = {*schema.get("required", ()), *(("apiVersion", "kind") if name == "PlacementIntent" else ())}
+    required = {*schema.get("required", ()), *(("apiVersion", "kind") if name in KINDS else ())}
     for field, (kind, default, meaning) in documented.items():
         assert (default == "required") == (field in required), field
         assert meaning.endswith("."), field
@@ -87,24 +90,13 @@ def is_default(said: str, field: dict[str, Any]) -> bool:
     match value:
         case None:
             return said == "none"
-        case dict() if value:
-            return said == "all defaults"
-        case "PT1M":
-            return said == "`60s`"
+        case dict():
+            return said in ("all defaults", "`{}`")
         case float():
             return said == f"`{value:g}`"
         case [*words] if words:
             return said == f"`[{', '.join(words)}]`"
     return said == (f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`")
-
-
-def test_what_is_said_to_be_refused_is_refused() -> None:
-    intents, inventory = sample()
-    assert inventory.captured_at
-    changed = [with_fields(one, {}, stability={"move": "make-before-break"}) for one in intents]
-    with pytest.raises(InputError, match="does not work yet"):
-        build(changed, inventory, inventory.captured_at)
-    assert "`move: make-before-break` is refused" in section("docs/intent.md", "Stability:")
 
 
 def test_the_dsf_form_is_documented_field_by_field() -> None:
@@ -125,7 +117,10 @@ def test_the_labels_that_are_read_are_documented() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_intents_and_manifests_in_the_pages_load(page: str) -> None:
     for body in blocks(page, "yaml"):
-        if "kind: PlacementIntent" in body or "targetWorkloads" in body:
+        if any(f"kind: {kind}" in body for kind in KINDS if kind != "PlacementIntent"):
+            with_intent = {"intent/example.yaml": body.encode(), **sample_intent()}
+            assert load_all(with_intent).placements
+        elif "kind: PlacementIntent" in body or "targetWorkloads" in body:
             assert load_intents({"intent/example.yaml": body.encode()})
         else:
             assert all(d.value["apiVersion"] and d.value["kind"] for d in read_kubernetes(body.encode(), page))
@@ -145,15 +140,21 @@ def commands() -> dict[str, click.Command]:
     return {verb: importlib.import_module(f"gitops_ds.cli.{verb}").command for verb in sorted(VERBS)}
 
 
+def params_of(command: click.Command) -> list[click.Parameter]:
+    """What a verb takes; of a group, what all of its commands take."""
+    several = command.commands.values() if isinstance(command, click.Group) else ()
+    return [*command.params, *(param for one in several for param in params_of(one))]
+
+
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_every_verb_and_option_is_documented(verb: str) -> None:
     body = section("docs/cli.md", verb)
     assert f"`gitops-ds {verb}" in body
     said = set(re.findall(r"`(-[-a-z]+)(?: [A-Z]+)?`", body))
     assert said == {
-        option for param in commands()[verb].params if isinstance(param, click.Option) for option in param.opts
+        option for param in params_of(commands()[verb]) if isinstance(param, click.Option) for option in param.opts
     }
-    for param in commands()[verb].params:
+    for param in params_of(commands()[verb]):
         if isinstance(param, click.Argument):
             assert re.search(
                 rf"\b{param.human_readable_name.strip('[].')}\b", body.upper().replace("WORKLOADS", "WORKLOAD")
@@ -161,14 +162,15 @@ def test_every_verb_and_option_is_documented(verb: str) -> None:
 
 
 def test_shared_options_name_the_verbs_that_have_them() -> None:
-    of = {verb: {option for param in command.params for option in param.opts} for verb, command in commands().items()}
-    without = {"init", "schema", "demo"}
+    of = {
+        verb: {option for param in params_of(command) for option in param.opts} for verb, command in commands().items()
+    }
+    named: set[str] = set()
     for option, (verbs, _) in table("docs/cli.md", "Shared options").items():
         name = option.split()[0]
-        if verbs in ("all", "as above") or verbs.startswith("all but"):
-            named = set(VERBS) - (set() if verbs == "all" else without)
-        else:
-            named = set(verbs.split(", "))
+        listed = set(verbs.removeprefix("all but ").split(", "))
+        if verbs != "as above":
+            named = set(VERBS) - listed if verbs.startswith("all but ") else set(VERBS) if verbs == "all" else listed
         having = set(VERBS) if name == "--help" else {verb for verb, options in of.items() if name in options}
         assert named == having, option
 
@@ -179,7 +181,7 @@ def test_every_exit_code_is_documented_and_no_other() -> None:
         for child in kind.__subclasses__():
             yield from errors(child)
 
-    expected = {*errors(GitopsDsError), 0, 2, 4, USAGE, BUG, INTERRUPTED}
+    expected = {*errors(GitopsDsError), 0, 2, 4, USAGE, BUG, INTERRUPTED, TERMINATED}
     assert {int(code) for code in table("docs/cli.md", "Exit codes")} == expected
 
 
@@ -203,13 +205,12 @@ def test_the_kinds_that_a_snapshot_gives_are_documented() -> None:
             assert how.namespaced == (f"{resource} -A" in body)
 
 
-def test_the_snapshot_instant_that_the_pages_write_is_read(tmp_path: Path) -> None:
-    for page in ("README.md", "docs/cli.md"):
-        lines = next(body for body in blocks(page, "sh") if "HubSnapshot" in body).splitlines()
-        start = next(i for i, line in enumerate(lines) if line.startswith("printf"))
-        script = "\n".join(lines[start : start + 2]).rpartition(">")[0]
-        done = subprocess.run(["sh", "-c", script], capture_output=True, check=True)
-        assert parse_objects(objects_from_files({"captured.yaml": done.stdout})).captured_at
+def test_the_snapshot_instant_that_the_page_writes_is_read() -> None:
+    lines = next(body for body in blocks("docs/cli.md", "sh") if "HubSnapshot" in body).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("printf"))
+    script = "\n".join(lines[start : start + 2]).rpartition(">")[0]
+    done = subprocess.run(["sh", "-c", script], capture_output=True, check=True)
+    assert parse_objects(objects_from_files({"captured.yaml": done.stdout})).captured_at
 
 
 # docs/model.md and docs/gitops.md
@@ -253,7 +254,7 @@ def test_the_tree_in_the_readme_is_the_one_that_is_committed() -> None:
         if not line.endswith("/"):
             files.append("".join(folders))
     assert sorted(files) == sorted(planned().tree)
-    assert {LOCK, INVENTORY} < set(files)
+    assert {lock_path(), inventory_path()} < set(files)
 
 
 def test_the_output_in_the_readme_is_what_the_demo_and_explain_print(
@@ -303,7 +304,7 @@ def test_commands_in_the_pages_exist(page: str, line: str) -> None:
         return
     if verb == "VERB" or verb.startswith("<"):
         return
-    known = cli.params if verb.startswith("-") else commands()[verb].params
+    known = cli.params if verb.startswith("-") else params_of(commands()[verb])
     options = {option for param in known for option in param.opts} | {"--help", "-h"}
     assert {word for word in [verb, *words] if word.startswith("-")} <= options
 

@@ -13,14 +13,18 @@ import pytest
 import gitops_ds
 from gitops_ds.cli.faults import faults_json
 from gitops_ds.cli.main import main
+from gitops_ds.cli.verify import verdicts_json
+from gitops_ds.delivery import Landing
 from gitops_ds.errors import Fault
 from gitops_ds.evidence import evidence, with_losses
 from gitops_ds.lock import read_lock, write_lock
+from gitops_ds.phases import Phase, Transit
 from gitops_ds.report.basis import Basis
 from gitops_ds.report.json import diff_json, evidence_json, plan_json
 from gitops_ds.sample import sample_folder
 from gitops_ds.solver import solve
-from gitops_ds.tree import LOCK
+from gitops_ds.tree import lock_path
+from gitops_ds.verification import Check, Verdict
 from tests.unit.pages import planned, rows, sample, section, table
 
 PACKAGE = Path(gitops_ds.__file__).parent
@@ -99,14 +103,36 @@ def test_the_json_of_validate_is_documented(tmp_path: Path, capsys: pytest.Captu
     assert_documented(json.loads(capsys.readouterr().out), "Validation:")
 
 
+def test_the_json_of_verify_is_documented() -> None:
+    fault = Fault("what")
+    checks = (Check("message", "failed", "what", (fault,)),)
+    verdict = Verdict("0" * 40, "subject", {}, checks, ("rendered/mine",))
+    assert_documented(verdicts_json([verdict]), "Verification:")
+
+
 def test_the_json_of_an_error_is_documented() -> None:
-    assert_documented(faults_json(1, [Fault("what")]), "Error:")
+    landing = Landing("0" * 40, "main")
+    assert_documented(faults_json(1, [Fault("what")], landing), "Error:")
+    assert faults_json(1, [Fault("what")])["landed"] is None
 
 
 def test_the_lock_is_documented() -> None:
-    lock = replace(planned().lock, solver={"name": "a solver"})
-    assert read_lock(write_lock(lock), LOCK) == lock
-    opaque = ("intents", "pins", "scores", "incumbent.placements", "incumbent.policies")
+    made = planned().lock
+    first = made.blueprint.placements[0]
+    changing = replace(first, spots=tuple(replace(s, gated=False) for s in first.spots))
+    blueprint = replace(made.blueprint, placements=(changing, *made.blueprint.placements[1:]))
+    cluster = first.spots[0].cluster
+    transit = Transit(made.blueprint, 1, ((first.workload, cluster),), (cluster,))
+    lock = replace(made, solver={"name": "a solver"}, blueprint=blueprint, transit=transit)
+    assert read_lock(write_lock(lock), lock_path()) == lock
+    opaque = ("intents", "pins", "scores", "incumbent.placements", "incumbent.policies", "transit.origin")
     body = json.loads(write_lock(lock))
     body["incumbent"] = {"placements": {"a/b": ["c"]}, "policies": {"c": "a/p"}}
     assert_documented(body, "The lock", opaque)
+
+
+def test_the_json_of_a_phase_is_documented() -> None:
+    phase = Phase(1, 2, ("a step",), ("something",), (("another step",),), ("a reason",))
+    found = plan_json(replace(planned(), phase=phase))["phase"]
+    documented = set(table("docs/json.md", "A phase"))
+    assert documented == {f"{name}[]" if isinstance(value, list) else name for name, value in found.items()}

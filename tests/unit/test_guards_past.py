@@ -78,7 +78,7 @@ class Site:
         self.hours += 1
         when = START + timedelta(hours=self.hours)
         repo = open_repository(self.top)
-        message = commit_message(made, "1.0")
+        message = commit_message(made, "1.0", base=repo.head)
         return commit_files(repo, owned, message, identity=BOT, when=when, expected_head=repo.head)
 
     def proposed(self, cluster: str) -> str:
@@ -166,6 +166,39 @@ def test_files_of_an_older_commit_put_back_are_a_revert_whatever_the_message(sit
     site.git("commit", "-q", "-m", "what we had on Monday")
     assert site.taken() == (site.head, third)
     assert second
+
+
+def test_an_old_commit_of_ours_that_somebody_picked_again_takes_back_what_came_since(site: Site) -> None:
+    first, second = site.ours("c1"), site.ours("c2")
+    site.human()
+    site.git("cherry-pick", "-X", "theirs", first)
+    assert site.git("rev-parse", f"HEAD:{lock_path()}") == site.git("rev-parse", f"{first}:{lock_path()}")
+    assert site.taken() == (site.head, second)
+    site.ours("c2")
+    assert site.taken() is None
+
+
+def test_so_it_does_where_plans_go_to_and_fro_or_the_pick_comes_by_a_merge(site: Site) -> None:
+    commits = [site.ours(c) for c in ("c1", "c2", "c1", "c2", "c1", "c2")]
+    site.git("checkout", "-q", "-b", "back")
+    site.git("cherry-pick", "-X", "theirs", commits[2])
+    picked = site.head
+    site.git("checkout", "-q", "main")
+    site.git("reset", "-q", "--hard", picked)
+    assert site.taken() == (picked, commits[5])
+    site.git("reset", "-q", "--hard", commits[5])
+    site.git("merge", "-q", "--no-ff", "-m", "Merge pull request #8", "back")
+    assert site.taken() == (site.head, commits[5])
+
+
+def test_a_rebased_pull_request_whose_lock_was_there_before_is_no_revert(site: Site) -> None:
+    for cluster in ("c1", "c2", "c1", "c2"):
+        site.ours(cluster)
+    branch = site.proposed("c1")
+    site.human("the base moves on")
+    site.git("cherry-pick", branch)
+    assert site.git("rev-parse", f"HEAD:{lock_path()}") == site.git("rev-parse", f"HEAD~3:{lock_path()}")
+    assert site.taken() is None
 
 
 @pytest.mark.parametrize("how", ["--no-ff", "--squash"])

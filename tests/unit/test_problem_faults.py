@@ -234,13 +234,6 @@ def test_two_intents_of_one_problem_with_two_goals() -> None:
     assert found.place == make.place(second, "goal:", "intent/1.yaml")
 
 
-def test_what_is_not_obeyed_yet_is_refused() -> None:
-    text = make.intent(ONE, ["w1"], stability={"move": "make-before-break"})
-    found = fault(text, *world())
-    assert found.what == "spec.stability.move does not work yet"
-    assert found.place == make.place(text, '"move"')
-
-
 def test_amounts_too_far_apart_to_be_added_exactly() -> None:
     text = make.intent(ONE, [{"name": "w1", "requests": {"gpu": "1n"}}])
     found = fault(text, *world(make.policy("p1", amount="1Ei")))
