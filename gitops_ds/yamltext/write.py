@@ -6,9 +6,10 @@ no paths and no files (`tree.py`), and no order of fields that a kind might like
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from yaml import events as ev
@@ -21,42 +22,58 @@ _NO_WRAP = 2**31 - 1
 _FRAME: tuple[ev.Event, ev.Event] = (ev.StreamStartEvent(), ev.DocumentStartEvent(explicit=False))
 
 
-def write_document(value: Any) -> bytes:
+def write_document(value: Any, *, floats: bool = False, in_order: bool = False) -> bytes:
     """Write one document: mappings with text as keys, lists, text, integers of 64 bits, true, false and null.
 
+    Args:
+        value: the plain value.
+        floats: write finite floats too, as nothing that is rendered holds them but what a hub holds may.
+        in_order: keep keys in the order that they have, for a file that people go on to edit.
+
     Returns:
-        UTF-8 with LF line ends and one at the end. The same value gives the same bytes whatever the order of its keys.
+        UTF-8 with LF line ends and one at the end. Without `in_order`, the same value gives the same bytes whatever
+        the order of its keys.
 
     Raises:
-        TypeError: a float, a key that is not text, or any other type: none of them belongs in a rendered object.
+        TypeError: a float without `floats`, a key that is not text, or any other type: none of them belongs in a
+            rendered object.
         ValueError: text with half of a surrogate pair, or an integer beyond 64 bits.
     """
-    events = [*_FRAME, *_events(value), ev.DocumentEndEvent(explicit=False), ev.StreamEndEvent()]
+    inner = _events(value, _How(floats, in_order))
+    events = [*_FRAME, *inner, ev.DocumentEndEvent(explicit=False), ev.StreamEndEvent()]
     text: str = yaml.emit(events, Dumper=CDumper, allow_unicode=True, width=_NO_WRAP, line_break="\n")
     return text.encode()
 
 
-def _events(value: Any) -> Iterator[ev.Event]:
+class _How(NamedTuple):
+    floats: bool
+    in_order: bool
+
+
+def _events(value: Any, how: _How) -> Iterator[ev.Event]:
     if isinstance(value, Mapping):
         yield ev.MappingStartEvent(None, None, True, flow_style=not value)
-        for key in _sorted_keys(value):
+        for key in _keys(value) if how.in_order else sorted(_keys(value)):
             yield _text(key, block=False)
-            yield from _events(value[key])
+            yield from _events(value[key], how)
         yield ev.MappingEndEvent()
     elif isinstance(value, (list, tuple)):
         yield ev.SequenceStartEvent(None, None, True, flow_style=not value)
         for item in value:
-            yield from _events(item)
+            yield from _events(item, how)
         yield ev.SequenceEndEvent()
+    elif how.floats and isinstance(value, float) and math.isfinite(value):
+        # A dot, which every reader wants to see in a float.
+        yield _plain(re.sub(r"^(-?[0-9]+)(?=e)", r"\1.0", repr(value)))
     else:
         yield _scalar(value)
 
 
-def _sorted_keys(value: Mapping[Any, Any]) -> list[str]:
+def _keys(value: Mapping[Any, Any]) -> list[str]:
     for key in value:
         if not isinstance(key, str):
             raise TypeError(f"a key must be text, not {type(key).__name__}: {key!r}")
-    return sorted(value)
+    return list(value)
 
 
 def _scalar(value: Any) -> ev.Event:

@@ -197,6 +197,26 @@ def test_a_daemon_that_has_left_and_goes_on_writing_is_not_waited_for() -> None:
         os.kill(process, signal.SIGKILL)
 
 
+LEFT = "env -i setsid setsid sh -c 'trap \"\" TERM; sleep 600; :' {marker} &\nwait $!\n"
+"""What starts something that forgets its parent, its session and its environment."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone lets it be found")
+@pytest.mark.parametrize("end", ["sleep 600", "exit 0", "exec >&- 2>&-; exit 0"])
+def test_one_that_has_left_for_a_session_of_its_own_ends_as_well(end: str) -> None:
+    marker = f"marker-{os.getpid()}-away"
+    script = f"#!/bin/sh\n{LEFT.format(marker=marker)}while ! pgrep -f {marker}; do :; done\n{end}\n"
+    before = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    if end == "sleep 600":
+        refused(script, timeout=1)
+    else:
+        run(script)
+    assert gone(marker)
+    assert before.poll() is None, "what others have started is none of its business"
+    before.kill()
+    before.wait()
+
+
 def test_output_is_clean_and_only_the_last_of_it_is_kept() -> None:
     shown = run('#!/usr/bin/env python3\nfor i in range(10): print("x" * 10_000_000, end="")\nprint("\\nend")\n')
     assert shown[0] == f"{HOOK}: (only the last 64 KiB of its output are shown)"

@@ -117,9 +117,9 @@ INTENT_FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda f: f.edit(INTENT, "name: mwrs-app01", f'name: "{chr(92)}e[2J{chr(92)}e]0;owned{chr(92)}a{"x" * 200}"'),
         (r"\x1b[2J", f"{INTENT}:29:"),
     ),
-    "a field that does not work yet": (
-        lambda f: f.edit(INTENT, "  workloads: #", "  stability: {move: make-before-break}\n  workloads: #"),
-        ("spec.stability.move does not work yet", f"{INTENT}:28:"),
+    "no time to wait for a phase": (
+        lambda f: f.edit(INTENT, "  workloads: #", "  stability: {phaseTimeout: 0s}\n  workloads: #"),
+        ("phaseTimeout is more than 0s", f"{INTENT}:28:"),
     ),
 }
 
@@ -194,7 +194,9 @@ def test_output_that_cannot_be_written_is_an_error_and_no_bug(settled: Fleet) ->
         ("snapshot:", 64, "is no hub"),
         ("demo:x", 64, "is no hub"),
         ("/tmp", 64, "is no hub"),
-        ("kubernetes", 1, "no live hub"),
+        ("kubernetes:", 64, "is no hub"),
+        ("kubernetes", 1, "there is no kubeconfig"),
+        ("kubernetes:prod", 1, "there is no kubeconfig with a hub called prod"),
         ("snapshot:/does/not/exist", 1, "does not exist"),
         ("snapshot:/etc/hostname", 1, "not a folder"),
         ("snapshot:.", 1, ""),

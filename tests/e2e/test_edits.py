@@ -18,7 +18,9 @@ def test_a_committed_edit_is_held_until_it_is_taken_back(settled: Fleet) -> None
     before = settled.state()
     plan = settled.reconcile(code=3)
     assert (plan["status"], plan["commit"]) == ("held", None)
-    assert plan["held"] == [f"{PLACEMENT} was edited by hand since gitops-ds wrote it"]
+    assert plan["held"] == [
+        {"guard": "edited", "text": f"{PLACEMENT} was edited by hand since gitops-ds wrote it", "until": None}
+    ]
     assert settled.state() == before
     shown = settled.run("plan")
     assert shown.code == 3
@@ -40,7 +42,7 @@ def test_an_edit_that_is_not_committed_is_refused_before_it_would_be_lost(settle
     before = settled.state()
     plan = settled.reconcile(code=3)
     assert (plan["status"], plan["commit"]) == ("held", None)
-    assert path in plan["held"][0]
+    assert path in plan["held"][0]["text"]
     assert settled.state() == before
     settled.git("restore", "--source=HEAD", "--staged", "--worktree", path)
     assert settled.reconcile()["status"] == "changed"
@@ -60,7 +62,9 @@ def test_an_edit_that_is_not_committed_is_told_where_nothing_changes(settled: Fl
 def test_a_deleted_file_is_an_edit(settled: Fleet) -> None:
     settled.file(PLACEMENT).unlink()
     settled.commit("Gone")
-    assert settled.reconcile(code=3)["held"] == [f"{PLACEMENT} was edited by hand since gitops-ds wrote it"]
+    assert settled.reconcile(code=3)["held"] == [
+        {"guard": "edited", "text": f"{PLACEMENT} was edited by hand since gitops-ds wrote it", "until": None}
+    ]
     assert settled.reconcile("--overwrite-edits")["changes"] == [{"path": PLACEMENT, "action": "add"}]
 
 
@@ -80,7 +84,9 @@ def test_a_foreign_file_in_the_way_holds(fresh: Fleet) -> None:
     fresh.write(PLACEMENT, "kind: Mine\n")
     fresh.commit("In the way")
     plan = fresh.reconcile(code=3)
-    assert plan["held"] == [f"{PLACEMENT} is in the way: gitops-ds did not write it"]
+    assert plan["held"] == [
+        {"guard": "edited", "text": f"{PLACEMENT} is in the way: gitops-ds did not write it", "until": None}
+    ]
     assert fresh.file(PLACEMENT).read_text() == "kind: Mine\n"
     assert fresh.reconcile("--overwrite-edits")["status"] == "changed"
 
@@ -89,7 +95,7 @@ def test_an_untracked_file_in_the_way_is_refused(fresh: Fleet) -> None:
     fresh.write(PLACEMENT, "kind: Mine\n")
     before = fresh.state()
     plan = fresh.reconcile(code=3)
-    assert PLACEMENT in plan["held"][0]
+    assert PLACEMENT in plan["held"][0]["text"]
     assert fresh.state() == before
 
 
@@ -97,7 +103,9 @@ def test_a_deleted_lock_is_held(settled: Fleet) -> None:
     good = settled.rendered()
     settled.file(LOCK).unlink()
     settled.commit("No lock")
-    assert settled.reconcile(code=3)["held"] == [f"{LOCK} was edited by hand since gitops-ds wrote it"]
+    assert settled.reconcile(code=3)["held"] == [
+        {"guard": "edited", "text": f"{LOCK} was edited by hand since gitops-ds wrote it", "until": None}
+    ]
     assert settled.reconcile("--overwrite-edits")["status"] == "changed"
     assert settled.rendered().keys() == good.keys()
 

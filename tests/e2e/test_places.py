@@ -89,7 +89,13 @@ def test_unplaced_fail_commits_nothing(fresh: Fleet) -> None:
     before = fresh.state()
     plan = fresh.reconcile(code=4)
     assert (plan["status"], plan["commit"]) == ("held", None)
-    assert plan["held"] == ["default/mwrs-app03 has no place, and intent default/gpu-inference says unplaced: fail"]
+    assert plan["held"] == [
+        {
+            "guard": "unplaced",
+            "text": "default/mwrs-app03 has no place, and intent default/gpu-inference says unplaced: fail",
+            "until": None,
+        }
+    ]
     assert fresh.state() == before
 
 

@@ -172,6 +172,48 @@ def test_what_else_a_commit_changes_is_a_fault(settled: Fleet) -> None:
         assert f"{path} is changed by the commit, and is not below rendered/" in whats(found)
 
 
+def test_what_is_not_ours_in_the_folder_is_a_fault_where_the_commit_changes_it(settled: Fleet) -> None:
+    settled.write("rendered/notes.txt", "mine")
+    settled.commit("A note of mine")
+    settled.edit(INTENT, PERFORMANCE, POWER)
+    settled.commit("Power")
+    settled.reconcile()
+    assert verify(settled)["foreign"] == ["rendered/notes.txt"]
+    settled.write("rendered/.argocd-source.yaml", "kustomize: {}\n")
+    settled.file("rendered/notes.txt").unlink()
+    amended(settled)
+    found = verify(settled, code=1)
+    assert failed(found) == {"scope"}
+    assert whats(found).splitlines() == [
+        "rendered/.argocd-source.yaml is changed by the commit, and is not ours",
+        "rendered/notes.txt is changed by the commit, and is not ours",
+    ]
+
+
+def test_a_mode_that_the_commit_changes_is_a_fault(settled: Fleet) -> None:
+    settled.edit(INTENT, PERFORMANCE, POWER)
+    settled.commit("Power")
+    settled.reconcile()
+    settled.file(PLACEMENT).chmod(0o755)
+    settled.file(LOCK).chmod(0o755)
+    amended(settled)
+    found = verify(settled, code=1)
+    assert failed(found) == {"scope"}
+    what = "has another mode by the commit than gitops-ds gives it"
+    assert whats(found).splitlines() == [f"{PLACEMENT} {what}", f"{LOCK} {what}"]
+    settled.commit("The commit before this one is not good, and the modes stay")
+    settled.edit(INTENT, POWER, PERFORMANCE)
+    settled.commit("Performance")
+    settled.reconcile()
+    assert verify(settled)["faults"] == [], "a mode that somebody else gave is kept"
+
+
+def test_a_file_that_is_new_and_executable_is_a_fault(settled: Fleet) -> None:
+    settled.file("rendered/kustomization.yaml").chmod(0o755)
+    amended(settled)
+    assert failed(verify(settled, code=1)) == {"scope"}
+
+
 def test_intents_that_are_not_those_of_the_lock_are_a_fault(settled: Fleet) -> None:
     settled.edit(INTENT, PERFORMANCE, POWER)
     amended(settled)

@@ -151,14 +151,96 @@ def worth(problem: Problem, pairs: Plan) -> Worth:
     net = sum(int(problem.score[w, g]) for w, g in pairs)
     net -= sum(int(problem.move_cost[w]) for w in moves) + sum(int(problem.reconfigure_cost[c]) for c in changed)
     main = (*placed, net) if problem.goal == "place-first" else (net, *placed)
-    numbers = sum((len(problem.demands) - w) * (len(problem.configurations) - g) for w, g in pairs)
+    first = [(_first_like(problem, w), _first_place(problem, g)) for w, g in pairs]
+    numbers = sum((len(problem.demands) - w) * (len(problem.configurations) - g) for w, g in first)
     return (
         *main,
         -_excess(problem, pairs),
         -len(moves) - len(changed),
         numbers,
-        sum(_digest(problem, w, g) for w, g in pairs),
+        sum(_digest(problem, w, g) for w, g in first),
     )
+
+
+def _unrelated(problem: Problem) -> bool:
+    """Whether there are classes at all: not where anything relates workloads or clusters, or tells devices apart."""
+    rules = (problem.together, problem.apart, problem.spreads, problem.move_limits, problem.required)
+    return not any(rules) and not problem.differs and all((d.min_copies or 1) < 2 for d in problem.demands)
+
+
+def _alike(problem: Problem, v: int, w: int) -> bool:
+    """Whether the problem says the same of two workloads, apart from their names."""
+    one, two = problem.demands[v], problem.demands[w]
+    here = [g for g in range(len(problem.configurations)) if problem.eligible[v, g]]
+    return (
+        (one.copies, one.priority) == (two.copies, two.priority)
+        and [_need(problem, v, g) for g in here] == [_need(problem, w, g) for g in here]
+        and set(one.incumbents) & set(problem.clusters) == set(two.incumbents) & set(problem.clusters)
+        and problem.move_cost[v] == problem.move_cost[w]
+        and here == [g for g in range(len(problem.configurations)) if problem.eligible[w, g]]
+        and all(problem.score[v, g] == problem.score[w, g] for g in here)
+    )
+
+
+def _same_clusters(problem: Problem, b: int, c: int) -> bool:
+    """Whether the problem says the same of two clusters, apart from their names."""
+    one, two = problem.configurations_of[b], problem.configurations_of[c]
+    if len(one) != len(two) or problem.reconfigure_cost[b] != problem.reconfigure_cost[c]:
+        return False
+    now = [problem.configured[b] - one[0], problem.configured[c] - two[0]]
+    if now[0] != now[1] and max(problem.configured[b], problem.configured[c]) >= 0:
+        return False
+    names = problem.clusters[b], problem.clusters[c]
+    if any((names[0] in d.incumbents) != (names[1] in d.incumbents) for d in problem.demands):
+        return False
+    return all(
+        (problem.configurations[g].policy is None) == (problem.configurations[h].policy is None)
+        and (problem.supply[g] == problem.supply[h]).all()
+        and all(
+            problem.eligible[w, g] == problem.eligible[w, h]
+            and (not problem.eligible[w, g] or problem.score[w, g] == problem.score[w, h])
+            for w in range(len(problem.demands))
+        )
+        for g, h in zip(one, two, strict=True)
+    )
+
+
+def _first_like(problem: Problem, w: int) -> int:
+    return next(v for v in range(w + 1) if v == w or (_unrelated(problem) and _alike(problem, v, w)))
+
+
+def _first_cluster(problem: Problem, c: int) -> int:
+    return next(b for b in range(c + 1) if b == c or (_unrelated(problem) and _same_clusters(problem, b, c)))
+
+
+def _first_place(problem: Problem, g: int) -> int:
+    c = int(problem.cluster_of[g])
+    here, there = problem.configurations_of[c], problem.configurations_of[_first_cluster(problem, c)]
+    return there[here.index(g)]
+
+
+def order_among_equals(problem: Problem, pairs: Plan) -> Any:
+    """What the text of `handout.py` prefers among plans with the same sums: the smallest of this comes first."""
+    like = sorted({_first_like(problem, w) for w in range(len(problem.demands))})
+    of = [like.index(_first_like(problem, w)) for w in range(len(problem.demands))]
+    loads: list[tuple[int, ...]] = []
+    used: list[int | None] = []
+    for several in problem.configurations_of:
+        here = [(w, g) for w, g in pairs if g in several]
+        loads.append(tuple(-sum(of[w] == k for w, _ in here) for k in range(len(like))))
+        used.append(here[0][1] if here else None)
+    filled: dict[int, list[tuple[int, ...]]] = {}
+    for load, g in zip(loads, used, strict=True):
+        if g is not None:
+            filled.setdefault(_first_place(problem, g), []).append(load)
+    ways = [(g, len(filled[g]), sorted(filled[g])) for g in sorted(filled)]
+    names = [(load, -1 if g is None else _first_place(problem, g)) for load, g in zip(loads, used, strict=True)]
+    members = []
+    for k in range(len(like)):
+        for w in (v for v in range(len(of)) if of[v] == k):
+            mine = sorted(g for v, g in pairs if v == w)
+            members.append((-len(mine), mine))
+    return [way[1:] for way in ways], names, members
 
 
 def _moves(problem: Problem, pairs: Plan) -> list[int]:
@@ -185,8 +267,14 @@ def assert_ties_are_decided(problem: Problem, pairs: Plan) -> None:
         best = max(every.values())
         mine = tuple((part.workloads.index(w), part.configurations.index(g)) for w, g in pairs if w in part.workloads)
         assert every[mine] == best
-        if sum(value == best for value in every.values()) == 1:
-            assert mine == max(every, key=lambda plan: every[plan])
+        equals = [plan for plan, value in every.items() if value == best]
+        if len({_of_classes(part.problem, plan) for plan in equals}) == 1:
+            assert mine == min(equals, key=lambda plan: order_among_equals(part.problem, plan))
+
+
+def _of_classes(problem: Problem, pairs: Plan) -> Plan:
+    """How much of each class is where: what the sums for ties can tell apart."""
+    return tuple(sorted((_first_like(problem, w), _first_place(problem, g)) for w, g in pairs))
 
 
 @HASTE
