@@ -2,13 +2,14 @@
 
 The recipe of the placement families: requests of 1..4 and 2..32 (slices, GiB), each configuration's capacity the mean
 demand of a cluster times `load` times U(0.5, 1.5), whole scores -100..100, 15 % of them missing. Family `sym` has few
-kinds of workloads on few kinds of clusters, so that many plans are equal.
+kinds of workloads on few kinds of clusters, so that many plans are equal. Family `related` is tight and has relations
+between clusters: see `with_relations`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,11 +28,13 @@ from gitops_ds.ids import (
     WorkloadId,
     WorkloadName,
 )
-from gitops_ds.problem.model import Configuration, Demand, Problem, State
+from gitops_ds.problem.model import POINT, Configuration, Demand, MoveLimit, Problem, SpreadRule, State, mark_too_big
 
 Ints = npt.NDArray[np.int64]
 MISSING = 0.15
 LOADS = {"tight": 0.55, "loose": 1.6}
+KINDS = {"sym": (6, 4), "alike": (3, 3)}
+"""How many kinds of workloads and of clusters there are."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Instance:
     allowed: npt.NDArray[np.bool_]
     cluster_of: Ints
     all_placed: bool = False
+    related: int | None = None
+    """The seed of its relations, where it has any."""
 
     @property
     def needs(self) -> Ints:
@@ -64,12 +69,12 @@ class Instance:
 
 
 def placement(workloads: int, clusters: int, policies: int, family: str = "tight", seed: int = 0) -> Instance:
-    """A random placement problem; `family` is tight, loose or sym."""
+    """A random placement problem; `family` is tight, loose, sym or related."""
     random = np.random.default_rng(seed)
     load = LOADS.get(family, LOADS["tight"])
     configurations = clusters * policies
-    if family == "sym":
-        kinds_w, kinds_c = 6, 4
+    if family in KINDS:
+        kinds_w, kinds_c = KINDS[family]
         of_w, of_c = random.integers(0, kinds_w, workloads), random.integers(0, kinds_c, clusters)
         request = np.stack([random.integers(1, 5, kinds_w), random.integers(2, 33, kinds_w)], axis=1)[of_w]
         mean = request.sum(axis=0) / clusters
@@ -91,6 +96,7 @@ def placement(workloads: int, clusters: int, policies: int, family: str = "tight
         score.astype(np.int64),
         ~missing,
         np.repeat(np.arange(clusters), policies),
+        related=seed if family == "related" else None,
     )
 
 
@@ -159,7 +165,7 @@ def as_problem(instance: Instance, goal: str = "score-first", time_limit: float 
     state = np.full(instance.score.shape, State.ELIGIBLE, dtype=np.uint8)
     state[~fits] = State.CAPACITY
     state[~instance.allowed] = State.NO_SCORE
-    return Problem(
+    found = Problem(
         intents={},
         demands=demands,
         clusters=clusters,
@@ -178,4 +184,55 @@ def as_problem(instance: Instance, goal: str = "score-first", time_limit: float 
         move_cost=np.zeros(len(demands), dtype=np.int64),
         reconfigure_cost=np.zeros(len(clusters), dtype=np.int64),
         time_limit=time_limit,
+    )
+    return found if instance.related is None else with_relations(found, instance.related)
+
+
+def with_relations(problem: Problem, seed: int) -> Problem:
+    """The problem with relations of every kind, by a fixed recipe.
+
+    Four regions. A quarter of the workloads have 2 to 4 copies, of which a third are spread over the regions by a hard
+    rule, a third by a soft one, and a third have a smallest number of copies; a tenth are in twos that belong together,
+    a tenth in fours that are apart. On two of three classes of devices a request of slices is by one or two more. Git
+    has two thirds of the workloads somewhere, and a plan may move a tenth of these; a move costs 5 points.
+    """
+    random = np.random.default_rng(1000 + seed)
+    workloads, clusters = len(problem.demands), len(problem.clusters)
+    order = random.permutation(workloads).tolist()
+    several, rest = order[: workloads // 4], order[workloads // 4 :]
+    demands, spreads = list(problem.demands), []
+    groups = tuple((f"r{r}", tuple(range(r, clusters, 4))) for r in range(min(4, clusters)))
+    for n, w in enumerate(several):
+        copies = int(random.integers(2, 5))
+        demands[w] = replace(demands[w], copies=copies, min_copies=copies - 1 if n % 3 == 2 and copies > 2 else None)
+        if n % 3 < 2:
+            spreads.append(SpreadRule(w, "region", groups, 1, hard=n % 3 == 0))
+    tenth = workloads // 10
+    together = [tuple(sorted(rest[n : n + 2])) for n in range(0, tenth - 1, 2)]
+    apart = [tuple(sorted(rest[tenth + n : tenth + n + 4])) for n in range(0, tenth - 3, 4)]
+    variant = np.arange(len(problem.configurations)) % 3
+    request = np.repeat(problem.request[:, None, :], 3, axis=1)
+    request[:, 1:, 0] += np.array([1, 2])
+    state = problem.state.copy()
+    mark_too_big(state, request, variant, problem.supply)
+    incumbent = np.zeros_like(problem.incumbent)
+    for w in range(workloads):
+        places = np.unique(problem.cluster_of[state[w] == State.ELIGIBLE])
+        if len(places) >= demands[w].copies and random.random() < 2 / 3:
+            incumbent[w, random.choice(places, demands[w].copies, replace=False)] = True
+    for w in range(workloads):
+        here = tuple(problem.clusters[c] for c in np.nonzero(incumbent[w])[0].tolist())
+        demands[w] = replace(demands[w], incumbents=here)
+    return replace(
+        problem,
+        demands=tuple(demands),
+        state=state,
+        request=request,
+        variant=variant,
+        incumbent=incumbent,
+        move_cost=np.full(workloads, 5 * POINT, dtype=np.int64),
+        together=tuple(sorted(together)),
+        apart=tuple(sorted(apart)),
+        spreads=tuple(sorted(spreads, key=lambda rule: rule.workload)),
+        move_limits=(MoveLimit(tuple(range(workloads)), tenth),),
     )

@@ -17,7 +17,7 @@ from bench.instances import Instance, as_problem, from_words
 
 def ours(instance: Instance, seconds: float) -> dict[str, Any]:
     """The product's own solve, by the score alone, as the sample's objective is."""
-    from gitops_ds.solution import check_solution, value_of
+    from gitops_ds.solution import check_solution
     from gitops_ds.solver import solve
 
     problem = as_problem(instance, "place-first" if instance.all_placed else "score-first", time_limit=seconds)
@@ -27,7 +27,7 @@ def ours(instance: Instance, seconds: float) -> dict[str, Any]:
         raise SystemExit(f"the plan breaks the rules: {broken[0]}")
     score = next(s for s in solution.stages if s.name.startswith("score"))
     return {
-        "objective": value_of(problem, solution).score // 1000,
+        "objective": score.value // 1000,
         "bound": score.bound / 1000 if score.bound < float("inf") else None,
         "status": solution.status.value,
     }

@@ -35,11 +35,14 @@ def cases(*, quick: bool) -> Iterator[Case]:
         yield Case(("50", "20", "4", "tight", str(seed)), 30.0, both)
     for family in ("loose", "sym"):
         yield Case(("50", "20", "4", family, "0"), 30.0, both)
+    yield Case(("300", "60", "4", "alike", "0"), 30.0, ("cpsat",))
     for kind, size in (("D", "5 100"), ("D", "20 200"), ("E", "5 100"), ("E", "20 200")):
         yield Case(("gap", *size.split(), kind, "0"), 30.0, ("cpsat",))
     yield Case(("200", "50", "5", "tight", "0"), 30.0, () if quick else both)
+    yield Case(("200", "50", "5", "related", "0"), 60.0, ())
     if not quick:
         yield Case(("1000", "100", "5", "tight", "0"), 30.0, ("cpsat",))
+        yield Case(("1000", "100", "5", "related", "0"), 60.0, ())
         yield Case(("5000", "200", "5", "tight", "0"), 90.0, ())
         yield Case(("10000", "500", "5", "tight", "0"), 300.0, ())
 

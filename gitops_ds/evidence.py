@@ -18,7 +18,7 @@ from gitops_ds.problem.model import Demand, Problem
 from gitops_ds.problem.obstacles import Obstacles
 from gitops_ds.problem.scores import ScoreBook, Term
 from gitops_ds.reconcile import Plan, Solve
-from gitops_ds.whatif import LeastCapacity, Loss, losses, more_capacity, relaxations
+from gitops_ds.whatif import LeastCapacity, Loss, Weigh, losses, more_capacity, relaxations
 
 MOST_HINTS = 5
 """How many workloads without a place a plan gets hints for."""
@@ -74,14 +74,16 @@ def evidence(made: Plan, inventory: Inventory, instant: datetime, wanted: Sequen
     )
 
 
-def with_losses(several: Sequence[Evidence], made: Plan, solve: Solve, tell: Tell) -> Iterator[Evidence]:
-    """The evidence with what each alternative would cost the whole plan, solved for one by one."""
+def with_losses(
+    several: Sequence[Evidence], made: Plan, solve: Solve, tell: Tell, weigh: Weigh | None = None
+) -> Iterator[Evidence]:
+    """The evidence with what each alternative would cost the whole plan, solved for one by one, or weighed."""
     number = {d.workload: w for w, d in enumerate(made.problem.demands)}
     for one in several:
         name = one.demand.workload.name
         found: list[Loss] = []
         tell(f"{name}: what its alternatives would cost")
-        for loss in losses(made.problem, made.solution, number[one.demand.workload], solve):
+        for loss in losses(made.problem, made.solution, number[one.demand.workload], solve, weigh):
             found.append(loss)
             tell(f"{name}: what its alternatives would cost, {len(found)} solved")
         yield replace(one, losses=tuple(found))

@@ -171,14 +171,17 @@ def _spread(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
 
 
 def _few_moves(problem: Problem, pairs: Sequence[Pair]) -> Iterator[str]:
+    eligible = int(State.ELIGIBLE)
     for limit in problem.move_limits:
-        made = sum(w in limit.workloads for w in _moves(problem, pairs))
+        members = set(limit.workloads)
+        made = sum(w in members for w in _moves(problem, pairs))
         forced = new = 0
         for w in limit.workloads:
             demand = problem.demands[w]
             before = set(demand.incumbents)
+            states = problem.state[w].tolist()
             open_here = {
-                c.cluster for g, c in enumerate(problem.configurations) if problem.state[w, g] == State.ELIGIBLE
+                c.cluster for state, c in zip(states, problem.configurations, strict=True) if state == eligible
             }
             if open_here and before & set(problem.clusters):
                 forced += max(min(len(before), demand.copies) - len(before & open_here), 0)

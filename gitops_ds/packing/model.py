@@ -4,6 +4,8 @@ Maximise the sum of `value` over chosen pairs less the `fixed` cost of used conf
 most one configuration, what runs under a configuration fits its supply kind by kind, and a workload is chosen at most
 `copies` times, at most once a cluster.
 
+A workload may stand for several that are alike, and a cluster likewise: `members` and `alike` say how many.
+
 Owns the data, how supply is counted, and the count of what a plan is worth. Owns no search.
 """
 
@@ -39,6 +41,9 @@ class Packing:
         cluster_of: G, the cluster of each configuration, ascending and without holes.
         fixed: G, not negative, what using a configuration costs.
         copies: W, how often a workload may be chosen, on different clusters.
+        members: W, how often a workload may be chosen on one cluster; once where this is not given.
+        alike: C, how many clusters there are of each; one where this is not given. Beyond `master`, `table` and what
+            works with them, packings do not know these two.
     """
 
     value: Whole
@@ -48,6 +53,8 @@ class Packing:
     cluster_of: Ints
     fixed: Ints
     copies: Ints
+    members: Ints | None = None
+    alike: Ints | None = None
 
     @property
     def workloads(self) -> int:

@@ -47,6 +47,8 @@ def build(
 ) -> Problem:
     """The placement problem of `intents` on what `inventory` holds, with scores judged at `instant`.
 
+    Without any intent it is empty, and so is its one plan.
+
     Raises:
         InputError: with every fault of every intent.
     """
@@ -117,9 +119,11 @@ def _assemble(resolved: Sequence[Resolved], inventory: Inventory, instant: datet
         request=request,
         variant=variant,
         supply=supply,
-        incumbent=np.array([[c in d.incumbents for c in clusters] for d in demands], dtype=np.bool_),
+        incumbent=np.array([[c in d.incumbents for c in clusters] for d in demands], dtype=np.bool_).reshape(
+            len(demands), len(clusters)
+        ),
         configured=_configured(clusters, configurations, incumbent),
-        goal=resolved[0].loaded.intent.spec.preference.goal,
+        goal=next((r.loaded.intent.spec.preference.goal for r in resolved), "place-first"),
         move_cost=np.array([int(s.moveCost * POINT) for s in stability], dtype=np.int64),
         reconfigure_cost=_reconfigure_costs(resolved, clusters),
         together=tuple(g for g in groups(row.values(), _edges(placed, row, "with_")) if len(g) > 1),
@@ -129,8 +133,8 @@ def _assemble(resolved: Sequence[Resolved], inventory: Inventory, instant: datet
         pins={name: pin for r in reversed(resolved) for name, pin in r.pins.items()},
         candidates={r.loaded.id: frozenset(r.configurations) for r in resolved},
         facts={name: inventory.cluster[name] for name in clusters},
-        time_limit=max(s.timeLimit.total_seconds() for s in solver),
-        gap=min(s.gap for s in solver),
+        time_limit=max((s.timeLimit.total_seconds() for s in solver), default=0.0),
+        gap=min((s.gap for s in solver), default=0.0),
         lost=tuple(sorted({name for one in resolved for name in one.lost})),
         warnings=tuple(sorted(set(warnings))),
     )

@@ -80,6 +80,11 @@ class Columns:
         found: Ints = self.problem.cluster_of[self.z_configuration]
         return found
 
+    def z_of_workload(self, workload: int) -> Ints:
+        """The z columns (from 0) of one workload: they stand together."""
+        first, last = np.searchsorted(self.z_workload, [workload, workload + 1])
+        return np.arange(first, last)
+
     def z_of(self, pair: Pair) -> int | None:
         """Which z column (from 0) decides the pair; None where it is not eligible."""
         found = np.nonzero((self.z_workload == pair.workload) & (self.z_configuration == pair.configuration))[0]

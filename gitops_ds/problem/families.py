@@ -75,7 +75,7 @@ def least_copies(columns: Columns) -> Rows:
     demands = columns.problem.demands
     row, column, value = [], [], []
     for i, w in enumerate(columns.n):
-        z = columns.first_z + np.nonzero(columns.z_workload == w)[0]
+        z = columns.first_z + columns.z_of_workload(w)
         for j, least in enumerate((demands[w].min_copies or 1, demands[w].copies)):
             row.append(np.full(len(z) + 1, 2 * i + j))
             column.append(np.append(z, columns.first_n + i))
@@ -157,7 +157,7 @@ def together(columns: Columns) -> Rows:
     row, column, value = [], [], []
     for i, (a, b) in enumerate(pairs):
         for w, sign in ((a, 1.0), (b, -1.0)):
-            z = np.nonzero(columns.z_workload == w)[0]
+            z = columns.z_of_workload(w)
             row.append(i * clusters + columns.z_cluster[z])
             column.append(columns.first_z + z)
             value.append(np.full(len(z), sign))
@@ -172,7 +172,7 @@ def apart(columns: Columns) -> Rows:
     clusters = len(problem.clusters)
     row, column = [], []
     for i, group in enumerate(problem.apart):
-        z = np.nonzero(np.isin(columns.z_workload, group))[0]
+        z = _joined([columns.z_of_workload(w) for w in sorted(group)])
         row.append(i * clusters + columns.z_cluster[z])
         column.append(columns.first_z + z)
     bound = np.ones(len(problem.apart) * clusters)
@@ -201,7 +201,7 @@ def spread(columns: Columns) -> Rows:
 
 def _grouped(columns: Columns, rule: SpreadRule) -> tuple[list[tuple[str, Ints]], Ints]:
     """The z columns of the rule's workload in each of its groups, and those in none."""
-    z = np.nonzero(columns.z_workload == rule.workload)[0]
+    z = columns.z_of_workload(rule.workload)
     grouped = [(value, z[np.isin(columns.z_cluster[z], members)]) for value, members in rule.groups]
     return grouped, np.setdiff1d(z, _joined([members for _, members in grouped]))
 

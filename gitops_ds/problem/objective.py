@@ -12,6 +12,9 @@ column, z[namespace/workload,cluster,policy] with `as it is` for no policy, the 
 too large to be exact (W times G times the square of all copies wanted is beyond 2**23), the digests decide alone, with
 20 bits.
 
+Members of a class (`classes.py`) count as the first one by name in both sums. So these say how much of a class goes
+where; which member gets what of it is handed out afterwards, by the rules of `handout.py`.
+
 Owns the coefficients. Owns neither rows nor the way in which stages are solved.
 """
 
@@ -24,12 +27,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gitops_ds.problem.classes import classes_of
 from gitops_ds.problem.columns import Columns
 from gitops_ds.problem.model import Ints
 
 Flags = npt.NDArray[np.bool_]
 
 PLACED = "placed at priority "
+POINTS = "score less changes"
+"""The name of the stage that counts points."""
 NAMES = "names"
 """The name of the stage that decides ties."""
 DIGEST_BITS = 10
@@ -80,7 +86,7 @@ def _net_score(columns: Columns) -> Stage:
     found = _on_z(columns, score - moved)
     cluster = problem.cluster_of[columns.y]
     found[: columns.first_z] = -np.where(_reconfigures(columns), problem.reconfigure_cost[cluster], 0)
-    return Stage("score less changes", found)
+    return Stage(POINTS, found)
 
 
 def _even(columns: Columns) -> Stage:
@@ -90,7 +96,8 @@ def _even(columns: Columns) -> Stage:
     for rule in problem.spreads:
         if not rule.hard:
             members = [c for _, several in rule.groups for c in several]
-            outside += (columns.z_workload == rule.workload) & ~np.isin(columns.z_cluster, members)
+            mine = columns.z_of_workload(rule.workload)
+            outside[mine] += ~np.isin(columns.z_cluster[mine], members)
     found = _on_z(columns, -outside)
     found[columns.first_e :] = [-power for _, power in columns.e]
     return Stage("even spread", found)
@@ -109,18 +116,24 @@ def _changes(columns: Columns) -> Stage:
 def names_stage(columns: Columns) -> Stage:
     """The rule for ties of this module's text, both sums in one number where that is exact."""
     problem = columns.problem
-    workloads, configurations = len(problem.demands), len(problem.configurations)
-    natural = (workloads - columns.z_workload) * (configurations - columns.z_configuration)
+    classes = classes_of(problem)
+    workload, configuration = classes.first_workload[columns.z_workload], classes.first[columns.z_configuration]
+    natural = (len(problem.demands) - workload) * (len(problem.configurations) - configuration)
     most = sum(min(demand.copies, len(problem.clusters)) for demand in problem.demands)
     combined = natural * 2**DIGEST_BITS * most
     if most * int(combined.max(initial=0)) <= LARGEST_TIE:
-        return Stage(NAMES, _on_z(columns, combined + _digests(columns, DIGEST_BITS)))
-    return Stage(NAMES, _on_z(columns, _digests(columns, LONG_DIGEST_BITS)))
+        return Stage(NAMES, _on_z(columns, combined + _digests(columns, workload, configuration, DIGEST_BITS)))
+    return Stage(NAMES, _on_z(columns, _digests(columns, workload, configuration, LONG_DIGEST_BITS)))
 
 
-def _digests(columns: Columns, bits: int) -> Ints:
-    names = (columns.name(columns.first_z + i) for i in range(len(columns.z_workload)))
-    return np.fromiter((zlib.crc32(name.encode()) >> (32 - bits) for name in names), dtype=np.int64)
+def _digests(columns: Columns, workload: Ints, configuration: Ints, bits: int) -> Ints:
+    """The digests of the columns of these pairs, by the names that `Columns.name` gives them."""
+    wanted, place = np.unique(workload * len(columns.y_of) + configuration, return_inverse=True)
+    begun = [zlib.crc32(f"z[{demand.workload},".encode()) for demand in columns.problem.demands]
+    ends = [f"{columns.label(g)}]".encode() for g in range(len(columns.y_of))]
+    pairs = (divmod(key, len(ends)) for key in wanted.tolist())
+    found = np.array([zlib.crc32(ends[g], begun[w]) >> (32 - bits) for w, g in pairs], dtype=np.int64)
+    return found[place]
 
 
 def _reconfigures(columns: Columns) -> Flags:

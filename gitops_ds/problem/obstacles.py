@@ -81,7 +81,6 @@ class Obstacles:
 
     def __init__(self, problem: Problem, inventory: Inventory, instant: datetime) -> None:
         self._problem = problem
-        self._inventory = inventory
         self._books = {
             key: ScoreBook(inventory, loaded.intent.spec.preference, instant) for key, loaded in problem.intents.items()
         }
@@ -144,6 +143,5 @@ class Obstacles:
         for term in book.terms(demand, where):
             if term.value is None and preference.missing != "zero":
                 yield Obstacle("score", "", term.cluster, term.dimension, term.score)
-            held = self._inventory.score.get((term.cluster, term.score))
-            if held is not None and book.is_stale(held) and not (preference.stale == "keep" and stays):
+            if book.looked_in_stale(term) and not (preference.stale == "keep" and stays):
                 yield Obstacle("stale", "", term.cluster, "", term.score)

@@ -94,7 +94,7 @@ class _Judge:
         if preference.stale == "fail" and fit is State.ELIGIBLE:
             at = loaded.at("spec", "preference", "stale")
             why = "the intent says stale: fail"
-            self.found.faults += [Fault(self.book.stale_note(t.cluster, t.score), at, why) for t in stale]
+            self.found.faults += [Fault(self.book.stale_note(t), at, why) for t in stale]
         blended = blend(terms, zero=preference.missing == "zero")
         if blended is None:
             return State.NO_SCORE, 0

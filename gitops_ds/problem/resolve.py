@@ -14,6 +14,7 @@ from functools import partial
 from gitops_ds.errors import Fault, InputError, Place
 from gitops_ds.graph import find_cycle, groups
 from gitops_ds.ids import (
+    HUB,
     ClusterName,
     Device,
     Namespace,
@@ -35,7 +36,6 @@ from gitops_ds.quantity import parse_quantity
 from gitops_ds.selectors import matches
 
 SET_LABEL = "cluster.open-cluster-management.io/clusterset"
-_REMOVE = "leave it out until a later version"
 PIN_LABELS = ("cluster-name", "name")
 """Labels that fleets are used to give a ManagedCluster its own name by, in the order they are looked for."""
 
@@ -62,7 +62,7 @@ def resolve(
     empty = _empty_namespace(loaded, inventory)
     if empty is not None:
         return None, (empty,)
-    faults: list[Fault] = []
+    faults: list[Fault] = list(_unread_sources(loaded, inventory))
     entries, lost = _entries(loaded, inventory, incumbent, faults)
     configurations = {name: _configurations(loaded, i, inventory, name, faults) for name, i in sorted(entries.items())}
     pins: dict[ClusterName, str | None] = {}
@@ -79,6 +79,15 @@ def resolve(
     if faults:
         return None, tuple(faults)
     return Resolved(loaded, configurations, demands, pins, tuple(lost), tuple(notes)), ()
+
+
+def _unread_sources(loaded: LoadedIntent, inventory: Inventory) -> Iterator[Fault]:
+    """Sources of scores that nobody has read: without them every score would merely seem to be missing."""
+    for i, score in enumerate(loaded.intent.spec.preference.scores):
+        if score.source != HUB and score.source not in inventory.sources:
+            what = f"the score source {score.source} has not been read"
+            at = loaded.at("spec", "preference", "scores", i, "source")
+            yield Fault(what, at, fix="name it in scoreSources of the Reconciler that plans this intent")
 
 
 def selects(selector: Selector, cluster: Cluster) -> bool:
@@ -199,7 +208,8 @@ def _configurations(
         policy = PolicyId(loaded.id.namespace, PolicyName(template.replace("${cluster}", name)))
         if policy not in inventory.policy:
             what = f"policy {policy} is neither on the hub nor in policies/"
-            faults.append(Fault(what, at, f"{name} is to choose from it", "write it, or correct the name"))
+            why = inventory.absence("Policy") or f"{name} is to choose from it"
+            faults.append(Fault(what, at, why, "write it, or correct the name"))
             continue
         try:
             device, supply = policy_supply(inventory.policy[policy], f"a candidate of {name}, by {at}")
@@ -310,7 +320,8 @@ def _demand(
     key = WorkloadId(Namespace(loaded.id.namespace), WorkloadName(placed.name))
     if key not in inventory.workload:
         what = f"ManifestWorkReplicaSet {key} is neither on the hub nor in the repository"
-        raise InputError(Fault(what, at("name"), fix="write it, or correct the name"))
+        why = inventory.absence("ManifestWorkReplicaSet")
+        raise InputError(Fault(what, at("name"), why, "write it, or correct the name"))
     workload = inventory.workload[key]
     refs, wanted = workload.placement_refs, placed.placement
     why = f"placed by {at('name')}"
@@ -362,10 +373,3 @@ def _relations(loaded: LoadedIntent) -> Iterator[Fault]:
             if number[other] in group[i] and other not in w.with_:
                 at = loaded.at("spec", "workloads", i, "apart", j)
                 yield Fault(f"{w.name} is to be apart from {other}, and `with` puts both on the same clusters", at)
-    yield from _too_early(loaded)
-
-
-def _too_early(loaded: LoadedIntent) -> Iterator[Fault]:
-    """The fields that are read and not yet obeyed: better no plan than one that ignores what was asked."""
-    if loaded.intent.spec.stability.move != "at-once":
-        yield Fault("spec.stability.move does not work yet", loaded.at("spec", "stability", "move"), fix=_REMOVE)

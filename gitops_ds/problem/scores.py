@@ -5,8 +5,9 @@ Owns the written rules for scores that are missing, stale, doubled or out of ran
 The rules. A score is found by rendering its dimension for the workload and the configuration and looking that text up;
 names of items are never taken apart. Placeholders that placement cannot know (node, pod, container, meta) match any
 text, and what matches is aggregated. Values outside -100..100 count as missing. Several values of one dimension are
-aggregated as the intent says (mean: exact, then rounded half to even to a thousandth). A pair is missing where any of
-the blended scores is missing, and stale where any of them is stale.
+aggregated as the intent says, exactly, then rounded half to even to a thousandth. A pair is missing where any of the
+blended scores is missing, and stale where any of them is stale. The samples of a metrics source are items by the same
+rules; each has an age of its own, and a score is as old as the oldest of its samples.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from gitops_ds.ids import ClusterName, Device, ScoreName
+from gitops_ds.ids import HUB, ClusterName, Device, ScoreName
 from gitops_ds.intent.dimension import PLACEHOLDER, UNKNOWN
 from gitops_ds.intent.placement import Preference, ScorePreference
 from gitops_ds.inventory import Inventory, ScoreObject
 from gitops_ds.problem.model import POINT, Configuration, Demand
+from gitops_ds.problem.samples import Index, by_labels, key_of, name_of
 
 DEFAULT_DIMENSION = "${scoreName}"
 LOWEST, HIGHEST = -100, 100
@@ -40,6 +42,7 @@ class Term:
     direction: str
     stale: bool
     age: timedelta | None
+    source: str = HUB
 
     @property
     def share(self) -> Fraction:
@@ -67,6 +70,7 @@ class ScoreBook:
         self._instant = instant
         self._lookup = lru_cache(maxsize=None)(self._find)
         self._tables: dict[tuple[ClusterName, str], Mapping[str, tuple[int, ...]]] = {}
+        self._indexes: dict[tuple[str, ClusterName, str, str], Index] = {}
 
     @cached_property
     def dimensions(self) -> tuple[tuple[ScorePreference, str], ...]:
@@ -88,41 +92,62 @@ class ScoreBook:
         """Whether the object's `validUntil` has passed or its newest sign of life is older than maxAge."""
         if found.valid_until is not None and found.valid_until < self._instant:
             return True
-        most, age = self._preference.maxAge, self.age(found)
-        return most is not None and age is not None and age > most
+        return self._is_old(self.age(found))
+
+    def looked_in_stale(self, term: Term) -> bool:
+        """Whether what the term was looked for in is stale: the hub's object as a whole, or the samples that are it."""
+        found = self._inventory.score_from(term.source, term.cluster, term.score)
+        return term.stale or (found is not None and found.origin == HUB and self.is_stale(found))
 
     def age(self, found: ScoreObject) -> timedelta | None:
         """Time since the newest sign of life; None where there is none."""
-        return None if found.seen_at is None else max(self._instant - found.seen_at, timedelta())
+        return None if found.seen_at is None else self._since(found.seen_at)
+
+    def _since(self, moment: datetime) -> timedelta:
+        return max(self._instant - moment, timedelta())
+
+    def _is_old(self, age: timedelta | None) -> bool:
+        return self._preference.maxAge is not None and age is not None and age > self._preference.maxAge
 
     def notes(self, clusters: Sequence[ClusterName]) -> Iterator[str]:
         """What is odd about the score objects: absent, stale, without a sign of life, doubled, out of range."""
-        for score in sorted({s.name for s in self._preference.scores}):
+        for source, score in sorted({(s.source, s.name) for s in self._preference.scores}):
             for cluster in clusters:
-                found = self._inventory.score.get((cluster, ScoreName(score)))
+                found = self._inventory.score_from(source, cluster, ScoreName(score))
                 if found is None:
-                    yield f"{cluster} has no AddOnPlacementScore {score}"
-                    continue
-                yield from self._object_notes(found)
+                    what = "AddOnPlacementScore" if source == HUB else "score"
+                    yield f"{cluster} has no {what} {score}{_from(source)}"
+                elif source == HUB:
+                    yield from self._object_notes(found)
+                else:
+                    yield from self._sample_notes(found)
 
-    def stale_note(self, cluster: ClusterName, score: ScoreName) -> str:
-        """In words, that a score object is stale and by what."""
-        found = self._inventory.score[cluster, score]
+    def stale_note(self, term: Term) -> str:
+        """In words, that the score object, or the samples, of a term are stale and by what."""
+        found = self._inventory.score_from(term.source, term.cluster, term.score)
+        if found is None or found.origin != HUB:
+            return f'{term.score} "{term.dimension}" of {term.cluster}{_from(term.source)} is stale ({_aged(term.age)})'
+        return self._stale_object(found)
+
+    def _stale_object(self, found: ScoreObject) -> str:
         age, until = self.age(found), found.valid_until
         said = [f"{format_age(age)} old"] if age is not None else []
         if until is not None and until < self._instant:
             said.append(f"valid until {until.isoformat()}")
-        return f"{score} of {cluster} is stale ({', '.join(said)})"
+        return f"{found.name} of {found.cluster} is stale ({', '.join(said)})"
 
     def dimension_note(self, term: Term) -> str:
         """In words, that a pair has no score, and how old the object is in which it was looked for."""
-        aged = f" ({_aged(term.age)})" if (term.cluster, term.score) in self._inventory.score else ""
-        return f'no score "{term.dimension}" in {term.score} of {term.cluster}{aged}'
+        found = self._inventory.score_from(term.source, term.cluster, term.score)
+        aged = f" ({_aged(term.age)})" if found is not None and found.origin == HUB else ""
+        return f'no score "{term.dimension}" in {term.score} of {term.cluster}{_from(term.source)}{aged}'
 
     def _object_notes(self, found: ScoreObject) -> Iterator[str]:
         where, aged = f"{found.name} of {found.cluster}", f" ({_aged(self.age(found))})"
+        if found.unreadable:
+            yield f"{where} cannot be read, so it counts as missing: {found.unreadable}"
         if self.is_stale(found):
-            yield self.stale_note(found.cluster, found.name)
+            yield self._stale_object(found)
         elif self._preference.maxAge is not None and found.seen_at is None and found.items:
             yield f"{where} shows no sign of life (no managedFields), so its age is not known: it counts as fresh"
         counts: dict[str, int] = {}
@@ -132,6 +157,23 @@ class ScoreBook:
                 yield f"{where}: {dimension} is {value}, outside -100 to 100: it counts as missing{aged}"
         how = "/".join(sorted({s.aggregate for s in self._preference.scores if s.name == found.name}))
         yield from (f"{where}: {d} stands {n} times: {how} of them{aged}" for d, n in sorted(counts.items()) if n > 1)
+
+    def _sample_notes(self, found: ScoreObject) -> Iterator[str]:
+        where = f"{found.name} of {found.cluster}{_from(found.origin)}"
+        for score, dimension in self.dimensions:
+            if (score.source, score.name) != (found.origin, found.name):
+                continue
+            for several in by_labels(found.samples, dimension).values():
+                name = name_of(several[0], dimension, found)
+                wrong = [s for s in several if s.value is None or not LOWEST <= s.value <= HIGHEST]
+                for sample in wrong:
+                    said = "no number" if sample.value is None else f"{float(sample.value):g}, outside -100 to 100"
+                    yield f"{where}: {name} is {said}: it counts as missing ({_aged(self._since(sample.seen_at))})"
+                oldest = self._since(min(s.seen_at for s in several))
+                if self._is_old(oldest) and len(wrong) < len(several):
+                    yield f"{where}: {name} is stale ({_aged(oldest)})"
+                if len(several) > 1:
+                    yield f"{where}: {name} stands {len(several)} times: {score.aggregate} of them"
 
     def _table(self, found: ScoreObject) -> Mapping[str, tuple[int, ...]]:
         """The values of each dimension, sorted, those out of range left out."""
@@ -148,7 +190,9 @@ class ScoreBook:
         score, dimension = self.dimensions[number]
         known = {"app": app, "cluster": cluster, "device": device, "namespace": namespace, "scoreName": score.name}
         rendered = PLACEHOLDER.sub(lambda m: known.get(m[1], m[0]), dimension)
-        found = self._inventory.score.get((cluster, ScoreName(score.name)))
+        found = self._inventory.score_from(score.source, cluster, ScoreName(score.name))
+        if found is not None and found.origin != HUB:
+            return self._sampled(score, found, dimension, rendered, known)
         value = None
         if found is not None:
             items = self._table(found)
@@ -163,7 +207,35 @@ class ScoreBook:
             score.direction,
             found is not None and value is not None and self.is_stale(found),
             None if found is None else self.age(found),
+            score.source,
         )
+
+    def _sampled(
+        self, score: ScorePreference, found: ScoreObject, dimension: str, rendered: str, known: Mapping[str, str]
+    ) -> Term:
+        """The term of a metrics source: of the samples that carry the labels, those with a value in range."""
+        key = (found.origin, found.cluster, found.name, dimension)
+        if key not in self._indexes:
+            self._indexes[key] = by_labels(found.samples, dimension)
+        several = self._indexes[key].get(key_of(dimension, known), ())
+        good = [(s.value, s.seen_at) for s in several if s.value is not None and LOWEST <= s.value <= HIGHEST]
+        age = self._since(min(moment for _, moment in good)) if good else None
+        value = _aggregate(sorted(v for v, _ in good), score.aggregate) if good else None
+        return Term(
+            found.name,
+            found.cluster,
+            rendered,
+            value,
+            score.weight,
+            score.direction,
+            self._is_old(age),
+            age,
+            found.origin,
+        )
+
+
+def _from(source: str) -> str:
+    return "" if source == HUB else f" from {source}"
 
 
 def format_age(age: timedelta | None) -> str:
@@ -196,7 +268,7 @@ def _matching(items: Mapping[str, tuple[int, ...]], dimension: str, known: Mappi
     return tuple(sorted(v for name, values in items.items() if wanted.fullmatch(name) for v in values))
 
 
-def _aggregate(values: Sequence[int], how: str) -> int:
+def _aggregate(values: Sequence[int | Fraction], how: str) -> int:
     if how == "mean":
-        return round(Fraction(sum(values) * POINT, len(values)))
-    return (min(values) if how == "min" else max(values)) * POINT
+        return round(Fraction(sum(values)) * POINT / len(values))
+    return round((min(values) if how == "min" else max(values)) * POINT)

@@ -5,8 +5,10 @@ Owns the changes of the arrays. Owns no question (`whatif/`) and no solving.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from gitops_ds.problem.components import Component, components
 from gitops_ds.problem.model import Pair, Problem, State, mark_too_big
@@ -69,6 +71,25 @@ def without_limits_of_size(problem: Problem, workloads: Iterable[int]) -> Proble
     for w in workloads:
         state[w, state[w] == State.CAPACITY] = State.ELIGIBLE
     return replace(problem, state=state)
+
+
+def narrowed(problem: Problem, pairs: Sequence[Pair], clusters: Iterable[int], workloads: Iterable[int]) -> Problem:
+    """The problem in which a plan may change on some clusters only.
+
+    Open there are these workloads, those that must be with them, and whoever the plan has there; elsewhere nothing but
+    the plan's own `pairs` may be used, and what git has now, so that limits of moves mean the same.
+    """
+    open_ = np.isin(problem.cluster_of, list(clusters))
+    asked = set(workloads)
+    friends = {w for group in problem.together if asked.intersection(group) for w in group}
+    there = np.array(sorted(asked | friends | {w for w, g in pairs if open_[g]}), dtype=np.int64)
+    free = np.zeros_like(problem.eligible)
+    free[np.ix_(there, np.nonzero(open_)[0])] = True
+    if problem.move_limits:
+        free |= problem.incumbent[:, problem.cluster_of]
+    for pair in pairs:
+        free[pair] = True
+    return replace(problem, state=np.where(problem.eligible & ~free, np.uint8(State.HELD), problem.state))
 
 
 def moves_only(problem: Problem) -> Problem:

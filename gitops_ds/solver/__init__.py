@@ -2,9 +2,9 @@
 
 Owns which way of solving a problem is taken. Owns no constraint and no objective (`problem/`).
 
-A problem is cut into its independent components, always in the same way. A small component is solved as one compact
-model; a larger one by patterns, to proof where that is within reach. Which way is taken depends on the component
-alone, never on the number of workers or the time of day.
+A problem is cut into its independent components, always in the same way. A component is solved by patterns of classes,
+to proof where that is within reach; where relations are in the way, by one compact model or by a search. Which way is
+taken depends on the component alone, never on the number of workers or the time of day.
 """
 
 from gitops_ds.solver.highs import SOLVER_VERSION

@@ -7,11 +7,13 @@ Owns the order in which patterns are fixed. Owns no bound.
 
 from __future__ import annotations
 
+from math import floor
+
 import numpy as np
 
 from gitops_ds.packing.model import Ints, Packing
 from gitops_ds.packing.table import Tables
-from gitops_ds.solver.master import Master, Pattern
+from gitops_ds.solver.master import Master, Pattern, most_of
 
 ROUNDS = 3
 """Pricing rounds between two fixings."""
@@ -23,26 +25,28 @@ NEVER = -(2**60)
 def dive(packing: Packing, tables: Tables, scale: int, master: Master) -> list[Pattern]:
     """A plan. `master` gains the patterns that were found on the way and is as open as before."""
     value = np.where(packing.allowed, packing.value * scale, NEVER)
-    free, open_ = packing.copies.copy(), np.ones(packing.clusters, dtype=np.bool_)
+    free, open_ = packing.copies.copy(), most_of(packing, range(packing.clusters)).copy()
     fixed: list[Pattern] = []
     while open_.any():
         taken = _priced(packing, tables, scale, master, _masked(packing, value, free, open_))
+        for pattern in fixed:
+            taken[master.number(pattern)] -= 1
         chosen = _to_fix(packing, master, taken, free, open_)
         if not chosen:
             break
         for pattern in chosen:
-            free[list(pattern.workloads)] -= 1
-            open_[packing.cluster_of[pattern.configuration]] = False
-        master.fix(chosen)
+            np.subtract.at(free, list(pattern.workloads), 1)
+            open_[packing.cluster_of[pattern.configuration]] -= 1
         fixed += chosen
+        master.fix(fixed, more=packing.alike is not None)
     master.release(fixed)
     return sorted(fixed)
 
 
-def _masked(packing: Packing, value: Ints, free: Ints, open_: np.ndarray) -> Ints:
+def _masked(packing: Packing, value: Ints, free: Ints, open_: Ints) -> Ints:
     found = value.copy()
     found[free <= 0] = NEVER
-    found[:, ~open_[packing.cluster_of]] = NEVER
+    found[:, open_[packing.cluster_of] <= 0] = NEVER
     return found
 
 
@@ -51,26 +55,31 @@ def _priced(packing: Packing, tables: Tables, scale: int, master: Master, value:
     _, prices, taken = master.relax()
     for _ in range(ROUNDS):
         asked = np.ceil(prices * scale).astype(np.int64)
-        profits, several = tables.best(value - asked[:, None])
-        worth = profits - packing.fixed * scale > 0
-        if not master.add([Pattern(g, tuple(ws)) for g, ws in enumerate(several) if ws and worth[g]]):
+        filled = tables.best(value - asked[:, None])
+        profits = filled.values - packing.fixed * scale
+        earned = np.ceil(master.rents() * scale)[packing.cluster_of]
+        wanted = np.nonzero(profits >= np.maximum(earned, 1))[0].tolist()
+        if not master.add([Pattern(*found) for found in filled.patterns(wanted)]):
             break
         _, prices, taken = master.relax()
     return taken
 
 
-def _to_fix(packing: Packing, master: Master, taken: np.ndarray, free: Ints, open_: np.ndarray) -> list[Pattern]:
-    left, closed = free.copy(), set[int]()
+def _to_fix(packing: Packing, master: Master, share: np.ndarray, free: Ints, open_: Ints) -> list[Pattern]:
+    """The patterns to fix next, each as often as `share` has it whole; at least one, where any can be fixed."""
+    left, room = free.copy(), open_.copy()
     most = max(1, int(open_.sum() * SHARE))
     found: list[Pattern] = []
-    for i in np.argsort(-taken, kind="stable").tolist():
-        share = taken[i]
-        if share <= 1e-6 or (found and share < NEARLY) or (len(found) >= most and share < WHOLE):
+    for i in np.argsort(-share, kind="stable").tolist():
+        if share[i] <= 1e-6 or (found and share[i] < NEARLY) or (len(found) >= most and share[i] < WHOLE):
             break
         pattern = master.patterns[i]
-        c, several = int(packing.cluster_of[pattern.configuration]), list(pattern.workloads)
-        if open_[c] and c not in closed and (left[several] > 0).all():
-            left[several] -= 1
-            closed.add(c)
+        c, used = int(packing.cluster_of[pattern.configuration]), np.array(pattern.workloads)
+        for _ in range(max(1, floor(share[i] + 1 - WHOLE))):
+            np.subtract.at(left, used, 1)
+            if room[c] <= 0 or (left[used] < 0).any():
+                np.add.at(left, used, 1)
+                break
+            room[c] -= 1
             found.append(pattern)
     return found

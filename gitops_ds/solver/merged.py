@@ -1,6 +1,7 @@
 """The main stages of the objective as one whole number a pair, and the problem as a packing of those numbers.
 
-Owns the weights: each stage outweighs all that the later ones could make up for in any plan. Owns no solving.
+Owns the weights: each stage outweighs all that the later ones could make up for in any plan. Owns the packing of
+classes too, in which one workload stands for all of its class and one cluster likewise. Owns no solving.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from math import inf
 import numpy as np
 
 from gitops_ds.packing.model import Packing
+from gitops_ds.problem.classes import Classes, classes_of
 from gitops_ds.problem.columns import Columns, columns_of
 from gitops_ds.problem.families import FAMILIES, capacity, copies, needs_configuration, one_configuration
+from gitops_ds.problem.handout import assigned
 from gitops_ds.problem.model import Ints, Pair, Problem
 from gitops_ds.problem.objective import Stage, main_stages, names_stage
 from gitops_ds.solution import StageResult
@@ -47,6 +50,50 @@ class Merged:
     def ties(self) -> Stage:
         """The stage that decides ties."""
         return names_stage(self.columns)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The classes of the problem."""
+        return classes_of(self.columns.problem)
+
+    @cached_property
+    def classed(self) -> Packing:
+        """The packing with one workload for each class of them, and one cluster for each class."""
+        classes, packing = self.classes, self.packing
+        if not classes.several:
+            return packing
+        w, g = np.array([several[0] for several in classes.workloads], dtype=np.int64), classes.configurations
+        members = np.array([len(several) for several in classes.workloads], dtype=np.int64)
+        return Packing(
+            value=packing.value[np.ix_(w, g)],
+            allowed=packing.allowed[np.ix_(w, g)],
+            request=packing.request[w],
+            supply=packing.supply[g],
+            cluster_of=classes.cluster[packing.cluster_of[g]],
+            fixed=packing.fixed[g],
+            copies=packing.copies[w] * members,
+            members=members,
+            alike=np.array([len(several) for several in classes.clusters], dtype=np.int64),
+        )
+
+    @cached_property
+    def tie_weight(self) -> Ints:
+        """The stage for ties as a weight for each pair of the packing of classes."""
+        columns = self.columns
+        weight = np.zeros(self.packing.value.shape, dtype=np.int64)
+        weight[columns.z_workload, columns.z_configuration] = self.ties.coefficient[columns.first_z : columns.first_t]
+        w = np.array([several[0] for several in self.classes.workloads], dtype=np.int64)
+        found: Ints = weight[np.ix_(w, self.classes.configurations)]
+        return found
+
+    def pairs(self, patterns: Iterable[tuple[int, Sequence[int]]]) -> tuple[Pair, ...]:
+        """The pairs of patterns of the packing of classes, members of a class in the order of their names."""
+        classes, filled = self.classes, dict[int, list[Ints]]()
+        count = len(classes.workloads)
+        for g, several in patterns:
+            load = np.bincount(np.array(several, dtype=np.int64), minlength=count).astype(np.int64)
+            filled.setdefault(int(classes.configurations[g]), []).append(load)
+        return assigned(self.columns.problem, classes, filled)
 
     @cached_property
     def _keys(self) -> Ints:

@@ -5,12 +5,15 @@ Owns the cut of the time limit, the choice of the way for each part, and the sum
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gitops_ds.engine import Engine, Serial
 from gitops_ds.errors import Fault, SolveError
+from gitops_ds.problem.classes import classes_of
 from gitops_ds.problem.components import Component, components
+from gitops_ds.problem.handout import handed_out
 from gitops_ds.problem.model import Problem
 from gitops_ds.problem.objective import PLACED
 from gitops_ds.solution import Solution, StageResult, Status, check_solution
@@ -20,9 +23,9 @@ from gitops_ds.solver.patterns import solve_by_patterns
 from gitops_ds.solver.staged import solve_staged
 
 SMALL = 300
-"""Up to this many eligible pairs a component is solved as one compact model: quicker than anything clever."""
-MIDDLING = 3_000
-"""Up to this many a proof by patterns comes within a second or not at all, so it needs no process of its own."""
+"""Up to this many eligible pairs the compact model ends soon, so it needs no process of its own."""
+MIDDLING = 4_000
+"""Up to this many pairs of classes a proof by patterns mostly comes within a second: it is tried without one first."""
 SHORTEST = 1.0
 """Seconds that every component may take at least."""
 
@@ -53,12 +56,19 @@ def solver_on(engine: Engine) -> Callable[[Problem], Solution]:
 
 
 def solve_component(problem: Problem) -> Solution:
-    """One component, by the way that suits it."""
-    size = int(problem.eligible.sum())
-    if size <= SMALL:
-        return solve_staged(problem)
-    quick = solve_by_patterns(problem) if size <= MIDDLING else None
-    return quick or guarded(problem, improving)
+    """One component, by the way that suits it; what is left open between plans that are alike is settled by names."""
+    found = _solved(problem)
+    return replace(found, pairs=handed_out(problem, found.pairs)) if found.status is Status.OPTIMAL else found
+
+
+def _solved(problem: Problem) -> Solution:
+    ends = time.monotonic() + problem.time_limit
+    if classes_of(problem).pairs(problem) <= MIDDLING:
+        quick = solve_by_patterns(replace(problem, time_limit=problem.time_limit / 2))
+        if quick is not None:
+            return quick
+    rest = replace(problem, time_limit=max(ends - time.monotonic(), 0.0))
+    return solve_staged(rest) if int(problem.eligible.sum()) <= SMALL else guarded(rest, improving)
 
 
 def _timed(problem: Problem, parts: Sequence[Component]) -> Iterator[Component]:

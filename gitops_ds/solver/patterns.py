@@ -6,7 +6,11 @@ For any prices p >= 0 of the workloads, no plan is worth more than
 
 which is computed in whole parts of a unit, so it is a valid bound to the last digit. Column generation lowers it to
 the value of the master's linear programme. A plan of value V uses only patterns whose loss against their cluster's
-best is at most L - V: these are listed, and a whole master over them proves the optimum and decides ties by names.
+best is at most L - V: these are listed, and a whole choice among them proves the optimum. Those of them that its
+tighter bound leaves decide ties by names.
+
+Workloads and clusters are classes here: a pattern says how many of each class of workloads it has, and a cluster takes
+as many patterns as there are of it.
 
 Owns this way of solving. Owns no model: `merged.py` says which problems it can take.
 """
@@ -23,19 +27,27 @@ import numpy.typing as npt
 from gitops_ds.packing.listing import patterns_within
 from gitops_ds.packing.model import Ints, Packing
 from gitops_ds.packing.table import Tables, tables_of
-from gitops_ds.problem.model import Pair, Problem
+from gitops_ds.problem.model import Problem
 from gitops_ds.solution import Solution, StageResult, Status
+from gitops_ds.solver.branch import Proof, choice_of
 from gitops_ds.solver.dive import dive
-from gitops_ds.solver.master import Master, Pattern, master_of
+from gitops_ds.solver.master import Master, Pattern, master_of, most_of, values_of
 from gitops_ds.solver.merged import Merged, merged
 
 Reals = npt.NDArray[np.float64]
 NEVER = -(2**60)
 PARTS_TOTAL = 2**52
 MOST_ROUNDS = 400
-MOST_LISTED = 20_000
+MOST_LISTED = {False: 5_000, True: 20_000}
+"""Patterns beyond which a proof is given up, by whether it is to be thorough."""
 SMOOTHING = 0.3
 """How much of the best prices so far is in the prices of the next round."""
+LATE = 0.02
+"""A gap, as a part of the value, from which on the master's own prices are the better guide."""
+GUESSES = (0.002, 0.004, 0.008, 0.016)
+"""By what part the optimum is guessed to be below the bound, one guess after the other."""
+NODES = {False: 200, True: 400}
+"""Branches that a proof or a choice among ties may take, likewise."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +68,34 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Optimum:
+    """A proven optimum, all patterns that a plan as good may use, and what proves that.
+
+    Without a plan, it is proved that there is none that is worth what was asked for.
+    """
+
+    plan: tuple[Pattern, ...] | None
+    patterns: tuple[Pattern, ...]
+    proof: Proof
+
+
+@dataclass(frozen=True)
 class PatternSearch:
-    """One problem as patterns: the packing, its tables, and the whole parts that a unit of value is counted in."""
+    """One problem as patterns: the packing, its tables, and the whole parts that a unit of value is counted in.
+
+    A `thorough` search goes farther, and leaves a choice with too many branches to HiGHS, which nobody can interrupt.
+    """
 
     found: Merged
     tables: Tables
     scale: int
     ends: float
+    thorough: bool
 
     @property
     def packing(self) -> Packing:
-        """The problem as a packing."""
-        return self.found.packing
+        """The problem as a packing of classes."""
+        return self.found.classed
 
     @property
     def left(self) -> float:
@@ -81,21 +109,23 @@ class PatternSearch:
         value = np.where(packing.allowed, packing.value * scale, NEVER)
         prices = center = _first_prices(packing)
         bound: Bound | None = None
-        smoothing = SMOOTHING
+        smoothing, rents = SMOOTHING, np.zeros(packing.clusters)
         for _ in range(MOST_ROUNDS):
             asked = np.ceil((smoothing * center + (1 - smoothing) * prices) * scale).astype(np.int64)
-            profits, several = self.tables.best(value - asked[:, None])
-            profits = profits - packing.fixed * scale
-            parts = int(packing.copies @ asked) + int(_best_of_clusters(packing, profits).sum())
+            filled = self.tables.best(value - asked[:, None])
+            profits = filled.values - packing.fixed * scale
+            parts = int(packing.copies @ asked) + _rent(packing, profits)
             if bound is None or parts < bound.parts:
                 bound, center = Bound(asked, profits, parts), asked / scale
-            new = master.add([Pattern(g, tuple(ws)) for g, ws in enumerate(several) if ws])
+            wanted = np.nonzero(profits >= np.floor(rents * scale)[packing.cluster_of])[0].tolist()
+            new = master.add(Pattern(*one) for one in filled.patterns(wanted))
             reached, prices, _ = master.relax()
-            if bound.parts // scale <= reached + 1e-6 or self.left < 0:
+            rents = master.rents()
+            if bound.parts // scale <= reached + 1e-6 or self.left < 0 or not (new or smoothing):
                 break
-            if not new:
-                if not smoothing:
-                    break
+            if bound.parts / scale - reached < LATE * reached:
+                smoothing = 0.0
+            elif not new:
                 smoothing = 0.3 * smoothing if smoothing > 0.05 else 0.0
         assert bound is not None
         return master, bound
@@ -103,83 +133,131 @@ class PatternSearch:
     def attempt(self) -> Attempt:
         """A bound, and a plan close to it."""
         master, bound = self.generate()
-        return Attempt(bound, tuple(dive(self.packing, self.tables, self.scale, master)))
+        return Attempt(bound, self.start(master))
+
+    def start(self, master: Master) -> tuple[Pattern, ...]:
+        """The plan of the master's linear programme where that is whole, else one that it leads to."""
+        plan = master.taken()
+        return tuple(dive(self.packing, self.tables, self.scale, master) if plan is None else plan)
+
+    def solve(self) -> Solution | None:
+        """The proven optimum with its ties decided; None where that is out of reach."""
+        master, bound = self.generate()
+        plan = master.taken()
+        if plan is None or bound.parts // self.scale > worth_of(self.packing, plan):
+            for guess in GUESSES:
+                least = int(bound.parts // self.scale * (1 - guess))
+                best = self.proved(bound, least) if self.left > 0 else None
+                if best is None:
+                    break
+                if best.plan is not None:
+                    return self.tied(best, best.plan)
+        return self.finished(Attempt(bound, self.start(master)))
 
     def finished(self, attempt: Attempt) -> Solution | None:
         """The proven optimum with its ties decided; None where that is out of reach."""
-        best = self.proved(attempt.bound, attempt.start)
-        best = best and self.tied(attempt.bound, best)
-        return None if best is None else _solution(self.found, best)
+        best = self.proved(attempt.bound, worth_of(self.packing, attempt.start), attempt.start)
+        return self.tied(best, best.plan) if best is not None and best.plan is not None else None
 
-    def proved(self, bound: Bound, start: Sequence[Pattern]) -> list[Pattern] | None:
-        """The optimum: `start` where it meets the bound, else the best of all patterns that a better plan may use."""
-        value = worth_of(self.packing, start)
-        if bound.parts // self.scale <= value:
-            return list(start)
-        listed = self.listed(bound, value + 1)
+    def proved(self, bound: Bound, least: int, start: tuple[Pattern, ...] | None = None) -> Optimum | None:
+        """The optimum, if it is worth `least` or more (without plan if not); None where that is out of reach.
+
+        Args:
+            bound: what column generation proved.
+            least: what is asked for; with a start, what that is worth.
+            start: a plan.
+        """
+        listed = self.listed(bound, least)
         if listed is None:
+            return None
+        proof = Proof(self.scale, bound.prices)
+        if not listed:
+            return Optimum(() if least <= 0 else None, (), proof)
+        if start is not None and bound.parts // self.scale <= least:
+            return Optimum(start, tuple(listed), proof)
+        values, best = values_of(self.packing, listed), least - (start is None)
+        choice = choice_of(self.packing, listed, values, best, nodes=NODES[self.thorough], ends=self.ends)
+        if choice is None:
+            plan = None if start is None else self._by_solver(start, listed)
+            return None if plan is None else Optimum(plan, tuple(listed), proof)
+        outcome = choice.search()
+        plan = start if outcome.chosen is None else tuple(outcome.chosen)
+        if not outcome.proved:
+            plan = (
+                self._by_solver(plan, choice.within(choice.best + 1))
+                if plan is not None and start is not None
+                else None
+            )
+            if plan is None:
+                return None
+        patterns = [] if plan is None else choice.within(worth_of(self.packing, plan))
+        return Optimum(plan, tuple(patterns), choice.proof)
+
+    def _by_solver(self, start: Sequence[Pattern], patterns: Sequence[Pattern]) -> tuple[Pattern, ...] | None:
+        """The best choice among patterns by the solver's own integer programming, where that is wanted."""
+        if not self.thorough:
             return None
         master = master_of(self.packing)
-        master.add([*start, *listed])
+        master.add([*start, *patterns])
         chosen = master.whole(self.left, start)
-        return chosen[0] if chosen and chosen[1] else None
+        return tuple(chosen[0]) if chosen and chosen[1] else None
 
-    def tied(self, bound: Bound, best: Sequence[Pattern]) -> list[Pattern] | None:
-        """Among all plans as good as `best`, the one that the rule for ties names; None where that is out of reach."""
-        packing, columns, ties = self.packing, self.found.columns, self.found.ties
-        value = worth_of(packing, best)
-        listed = self.listed(bound, value)
-        if listed is None:
+    def tied(self, best: Optimum, plan: Sequence[Pattern]) -> Solution | None:
+        """Among all plans as good as `plan`, the one that the rule for ties names; None where that is out of reach."""
+        packing, patterns = self.packing, best.patterns
+        if not patterns:
+            return _solution(self.found, ())
+        weight = self.found.tie_weight
+        value, known = worth_of(packing, plan), int(values_of(packing, plan, weight).sum())
+        weights = values_of(packing, patterns, weight)
+        choice = choice_of(packing, patterns, weights, known, nodes=NODES[self.thorough], ends=self.ends)
+        if choice is not None:
+            choice.least(best.proof, value)
+            outcome = choice.search()
+            plan = plan if outcome.chosen is None else outcome.chosen
+            if outcome.proved:
+                return _solution(self.found, plan)
+        if not self.thorough:
             return None
-        weight = np.zeros(packing.value.shape, dtype=np.int64)
-        weight[columns.z_workload, columns.z_configuration] = ties.coefficient[columns.first_z : columns.first_t]
         master = master_of(packing)
-        master.add([*best, *listed])
-        weights = [int(weight[list(p.workloads), p.configuration].sum()) for p in master.patterns]
-        chosen = master.whole_by(weights, value, self.left, best)
+        master.add([*plan, *patterns])
+        chosen = master.whole_by(values_of(packing, master.patterns, weight), value, self.left, plan)
         if chosen is None or not chosen[1] or worth_of(packing, chosen[0]) < value:
             return None
-        return chosen[0]
+        return _solution(self.found, chosen[0])
 
     def listed(self, bound: Bound, least: int) -> list[Pattern] | None:
         """Every pattern that a plan worth `least` may use; None where there are too many to list."""
-        packing, tables = self.packing, self.tables
-        slack = bound.parts - least * self.scale
-        best = _best_of_clusters(packing, bound.profits)
+        packing, tables, scale = self.packing, self.tables, self.scale
+        slack = bound.parts - least * scale
+        needed = _best_of_clusters(packing, bound.profits)[packing.cluster_of] - slack
+        wanted = np.nonzero(bound.profits >= needed)[0]
+        profit = np.where(packing.allowed, packing.value * scale, NEVER) - bound.prices[:, None]
         found: list[Pattern] = []
-        for g in range(packing.configurations):
-            needed = int(best[packing.cluster_of[g]]) - slack
-            if int(bound.profits[g]) < needed:
-                continue
-            profit = packing.value[:, g] * self.scale - bound.prices
-            use = np.nonzero(packing.allowed[:, g] & (profit >= -slack))[0]
-            least_profit = needed + int(packing.fixed[g]) * self.scale
-            for chosen in patterns_within(profit[use], tables.need[use], tables.room[g], least_profit):
-                if chosen:
-                    found.append(Pattern(g, tuple(use[list(chosen)].tolist())))
-                if len(found) > MOST_LISTED:
-                    return None
+        for some in tables.chunks(wanted):
+            filled = tables.kept(profit[:, some], some)
+            for i, g in enumerate(some.tolist()):
+                for chosen in patterns_within(filled, i, int(needed[g]) + int(packing.fixed[g]) * scale):
+                    if chosen:
+                        found.append(Pattern(g, chosen))
+                    if len(found) > MOST_LISTED[self.thorough]:
+                        return None
         return found
 
 
-def search_of(problem: Problem) -> PatternSearch | None:
+def search_of(problem: Problem, *, thorough: bool = False) -> PatternSearch | None:
     """The search for `problem`; None where it is no packing, or one whose tables would be too large."""
     found = merged(problem)
-    tables = tables_of(found.packing) if found else None
+    tables = tables_of(found.classed) if found else None
     if found is None or tables is None:
         return None
-    return PatternSearch(found, tables, scale_of(found.packing), time.monotonic() + problem.time_limit)
+    return PatternSearch(found, tables, scale_of(found.classed), time.monotonic() + problem.time_limit, thorough)
 
 
 def solve_by_patterns(problem: Problem) -> Solution | None:
     """The proven optimum with its ties decided; None where this way does not lead there within the time limit."""
     search = search_of(problem)
-    return search.finished(search.attempt()) if search else None
-
-
-def pairs_of(patterns: Sequence[Pattern]) -> tuple[Pair, ...]:
-    """The pairs of these patterns, sorted."""
-    return tuple(sorted(Pair(w, g) for g, several in patterns for w in several))
+    return search.solve() if search else None
 
 
 def scale_of(packing: Packing) -> int:
@@ -201,13 +279,18 @@ def _best_of_clusters(packing: Packing, profits: Ints) -> Ints:
     return np.maximum(np.maximum.reduceat(profits, packing.first), 0)
 
 
+def _rent(packing: Packing, profits: Ints) -> int:
+    """What all clusters together earn at most."""
+    return int(_best_of_clusters(packing, profits) @ most_of(packing, range(packing.clusters)))
+
+
 def worth_of(packing: Packing, patterns: Sequence[Pattern]) -> int:
     """What a plan of these patterns is worth."""
-    return sum(int(packing.value[list(ws), g].sum()) - int(packing.fixed[g]) for g, ws in patterns)
+    return int(values_of(packing, patterns).sum())
 
 
 def _solution(found: Merged, patterns: Sequence[Pattern]) -> Solution:
-    pairs = pairs_of(patterns)
+    pairs = found.pairs(patterns)
     every = (*(w.stage for w in found.main), found.ties)
     values = ((stage.name, found.value(stage, pairs)) for stage in every)
     return Solution(pairs, Status.OPTIMAL, tuple(StageResult(name, value, float(value)) for name, value in values))

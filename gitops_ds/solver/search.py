@@ -6,7 +6,7 @@ and even then the plan is feasible and no worse than the start. Owns the schedul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
 
@@ -15,7 +15,7 @@ import numpy as np
 from gitops_ds.packing.model import Ints, Packing, Reals, broken, plan_of, plan_value
 from gitops_ds.packing.prices import Duals, first_rent, part_of, settle, steps, workload_prices
 from gitops_ds.packing.pricing import Pricer, counts, pricer_of
-from gitops_ds.solver.block import Block, Limits, plunge, solve_block
+from gitops_ds.solver.block import Block, Depth, Ground, Limits, PackingGround, Stock, never, plunge, solve_block
 from gitops_ds.solver.master import Pattern
 
 Pairs = list[tuple[int, int]]
@@ -40,6 +40,7 @@ class Schedule:
         blocks: how many blocks are tried.
         largest: clusters in a block after many of them were hopeless.
         limits: how far a block is solved.
+        eager: whether blocks grow where nothing was found, and not only where nothing was to be gained.
     """
 
     steps: int
@@ -49,6 +50,7 @@ class Schedule:
     blocks: int
     largest: int = 24
     limits: Limits = field(default_factory=Limits)
+    eager: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,8 @@ class Bound:
     prices: Reals
 
 
-def never() -> bool:
-    """A search that nothing stops."""
-    return False
-
-
-def schedule_of(packing: Packing) -> Schedule:
-    """A schedule that fits the size, and that ends by itself within what an unattended run can wait for."""
-    size = packing.clusters * packing.workloads
+def schedule_of(size: int) -> Schedule:
+    """A schedule that fits so many workloads times clusters, and ends within what an unattended run can wait for."""
     dives = tuple((seed, part) for seed in range(4) for part in (1.0, 0.97))
     if size <= 20_000:
         return Schedule(300, 80, dives, 12, 160)
@@ -115,24 +111,23 @@ def pattern_bound(packing: Packing, duals: Duals, count: int, stop: Stop) -> Bou
 
 
 @dataclass
-class _State:
-    """A plan as it grows: what each cluster runs, and the copies that are left."""
+class State:
+    """A plan as it grows: what each cluster runs, and what is left for the others."""
 
     chosen: dict[int, Pattern]
-    left: Ints
+    stock: Stock
 
     def put(self, cluster: int, choice: Pattern) -> None:
+        """The cluster runs the choice."""
         self.chosen[cluster] = choice
-        self.left[list(choice[1])] -= 1
+        self.stock.take(choice)
 
     def take(self, cluster: int) -> Pattern | None:
+        """The cluster runs nothing any more; what it ran."""
         choice = self.chosen.pop(cluster, None)
         if choice:
-            self.left[list(choice[1])] += 1
+            self.stock.give(choice)
         return choice
-
-    def pairs(self) -> Pairs:
-        return sorted((w, g) for g, workloads in self.chosen.values() for w in workloads)
 
 
 def dive(packing: Packing, rows: Ints, rent: Reals, start: tuple[int, float], stop: Stop) -> Pairs:
@@ -146,7 +141,7 @@ def dive(packing: Packing, rows: Ints, rent: Reals, start: tuple[int, float], st
         stop: when it says so, prices are no longer brought up to date.
     """
     seed, part = start
-    state = _State({}, packing.copies.copy())
+    state = State({}, Stock(packing.copies))
     order = np.random.default_rng(seed).permutation(packing.clusters)
     price = np.zeros_like(packing.supply, dtype=np.float64)
     price[rows] = rent / np.maximum(packing.supply[rows], 1)
@@ -156,42 +151,50 @@ def dive(packing: Packing, rows: Ints, rent: Reals, start: tuple[int, float], st
     for n, c in enumerate(order.tolist()):
         if n % every == 0:
             ahead = np.sort(order[n:])
-            here = part_of(packing, rows[ahead], state.left)
+            here = part_of(packing, rows[ahead], state.stock.copies)
             if len(here.columns) and not stop():
                 rent[ahead] = steps(here, rent[ahead], 20, stop, step=0.01).rent
             asked[:] = 0
             asked[here.columns] = pricer.parts(part * workload_prices(here, rent[ahead]))
-        found = pricer.best([pricer.menu(int(rows[c]), state.left > 0)], asked)
+        found = pricer.best([pricer.menu(int(rows[c]), state.stock.copies > 0)], asked)
         if found:
             state.put(c, Pattern(found.g, tuple(pricer.fitting(found))))
-    return state.pairs()
+    return _pairs(state.chosen)
 
 
-def improve(pricer: Pricer, start: Pairs, proved: Bound, schedule: Schedule, stop: Stop) -> Iterator[Pairs]:
-    """Ever better plans from the start plan, block after block by a fixed schedule of random blocks."""
-    packing = pricer.packing
-    state = _State({}, packing.copies.copy())
-    for c, choice in _choices(packing, start).items():
-        state.put(c, choice)
-    value = _value(packing, start)
+def improve(
+    ground: Ground, state: State, proved: Bound, *, value: int, schedule: Schedule, stop: Stop
+) -> Iterator[dict[int, Pattern]]:
+    """Ever better plans from a start that is worth `value`, block after block by a fixed schedule of random blocks.
+
+    Args:
+        ground: what is searched.
+        state: the start; it follows the plan.
+        proved: a bound on every plan, and prices.
+        value: what the start is worth.
+        schedule: sizes and numbers of blocks.
+        stop: asked between blocks whether to end.
+    """
+    clusters = np.array(ground.clusters)
     generator = np.random.default_rng(0)
-    size, hopeless = min(schedule.size, packing.clusters), 0
+    size, hopeless = min(schedule.size, len(clusters)), 0
     for _ in range(schedule.blocks):
         if stop() or value >= proved.value:
             break
-        clusters = np.sort(generator.choice(packing.clusters, size, replace=False)).tolist()
-        taken = {c: state.take(c) for c in clusters}
+        block = np.sort(generator.choice(clusters, size, replace=False)).tolist()
+        taken = {c: state.take(c) for c in block}
         current = {c: choice for c, choice in taken.items() if choice}
-        found = solve_block(pricer, Block(tuple(clusters), state.left, current), proved.prices, schedule.limits)
-        hopeless = hopeless + 1 if found.hopeless else max(hopeless - 1, 0)
+        found = solve_block(ground, Block(tuple(block), state.stock, current), proved.prices, schedule.limits)
+        vain = found.hopeless or (schedule.eager and not found.gain)
+        hopeless = hopeless + 1 if vain else max(hopeless - 1, 0)
         if hopeless >= PATIENCE:
-            size, hopeless = min(size + max(1, size // 4), packing.clusters, schedule.largest), 0
+            size, hopeless = min(size + max(1, size // 4), len(clusters), schedule.largest), 0
         for c, kept in (current if found.chosen is None else found.chosen).items():
             state.put(c, kept)
         value += found.gain
         if found.gain:
-            yield state.pairs()
-        if len(clusters) == packing.clusters:
+            yield dict(state.chosen)
+        if len(block) == len(clusters):
             break
 
 
@@ -211,7 +214,7 @@ def solve_large(
     yield best, bound
     if not packing.gain.any() or stop():
         return
-    schedule = schedule or schedule_of(packing)
+    schedule = schedule or schedule_of(packing.clusters * packing.workloads)
     whole = part_of(packing)
     duals = steps(whole, first_rent(whole), schedule.steps, stop)
     rows, rent = settle(packing, duals, stop)
@@ -222,26 +225,33 @@ def solve_large(
             break
     pricer = pricer_of(packing, duals.rent / whole.supply)
     if packing.clusters <= SMALL and not stop():
-        best, proved = _generated(packing, pricer, duals, best)
+        best, proved = _generated(packing, pricer, duals, best, stop)
         if not packing.exact:
             proved = Bound(pattern_bound(packing, duals, schedule.tighten, stop).value, proved.prices)
     else:
         proved = pattern_bound(packing, duals, schedule.tighten, stop)
     bound = min(bound, proved.value)
     yield best, bound
-    for better in improve(pricer, best, proved, schedule, stop):
-        yield _better(packing, best, better), bound
+    state = State({}, Stock(packing.copies))
+    for c, choice in _choices(packing, best).items():
+        state.put(c, choice)
+    ground = PackingGround(pricer)
+    for chosen in improve(ground, state, proved, value=_value(packing, best), schedule=schedule, stop=stop):
+        yield _better(packing, best, _pairs(chosen)), bound
 
 
-def _generated(packing: Packing, pricer: Pricer, duals: Duals, best: Pairs) -> tuple[Pairs, Bound]:
+def _generated(packing: Packing, pricer: Pricer, duals: Duals, best: Pairs, stop: Stop) -> tuple[Pairs, Bound]:
     """The better of a plan and that of column generation over all clusters, and the bound that this proves."""
     part = part_of(packing)
     prices = np.zeros(packing.workloads)
     prices[part.columns] = workload_prices(part, duals.rent)
-    block = Block(tuple(range(packing.clusters)), packing.copies, {})
-    chosen, bound, prices = plunge(pricer, block, prices, (60, 5))
-    pairs = sorted((w, g) for g, workloads in chosen.values() for w in workloads)
-    return _better(packing, best, pairs), Bound(floor(bound + 1e-9), prices)
+    block = Block(tuple(range(packing.clusters)), Stock(packing.copies), {})
+    chosen, bound, prices = plunge(PackingGround(pricer), block, prices, Depth(), stop)
+    return _better(packing, best, _pairs(chosen)), Bound(floor(bound + 1e-9), prices)
+
+
+def _pairs(chosen: Mapping[int, Pattern]) -> Pairs:
+    return sorted((w, g) for g, workloads in chosen.values() for w in workloads)
 
 
 def _choices(packing: Packing, pairs: Pairs) -> dict[int, Pattern]:

@@ -119,7 +119,7 @@ def _merge(stages: Sequence[Stage]) -> list[_Group]:
             groups[-1] = joined
         else:
             unit = int(np.gcd.reduce(stage.coefficient))
-            groups.append(_Group((stage,), stage.coefficient // unit, unit, 0))
+            groups.append(_Group((stage,), stage.coefficient // unit, 1, 0))
     return groups
 
 

@@ -4,7 +4,7 @@ Owns the questions that are answered by solving again: exact, so on demand only.
 (`decisions.py`). Owns no solver: it is an argument.
 """
 
-from gitops_ds.whatif.loss import Loss, loss, losses
+from gitops_ds.whatif.loss import Loss, Weigh, loss, losses
 from gitops_ds.whatif.relaxations import LeastCapacity, Relaxation, more_capacity, relaxations
 
-__all__ = ["LeastCapacity", "Loss", "Relaxation", "loss", "losses", "more_capacity", "relaxations"]
+__all__ = ["LeastCapacity", "Loss", "Relaxation", "Weigh", "loss", "losses", "more_capacity", "relaxations"]

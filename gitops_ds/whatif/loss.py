@@ -1,5 +1,8 @@
 """What a plan loses where one workload must run on one configuration: solved again, with that pair in the plan.
 
+Where that is not proved in time, it is not tried for further alternatives: they are weighed by prices that were found
+once and by a plan nearby, which give limits of the loss.
+
 Owns the question, its answer and the words for it. Owns no solver.
 """
 
@@ -19,6 +22,10 @@ from gitops_ds.problem.variations import around, forced, moves_only
 from gitops_ds.solution import Solution, Status, excess, value_of
 
 Solve = Callable[[Problem], Solution]
+Weigh = Callable[[Problem, Solution, Sequence[Pair]], Iterator[tuple[int | None, Solution | None]]]
+"""For each pair the least loss in thousandths of a point, where one is proved, and a plan with it, where one is known.
+
+The least holds for plans that place as many copies as before, or for all where points count first."""
 MOST_LOSSES = 12
 """How many alternatives of one workload are solved for; where there are more, the ones with the best scores."""
 LONGEST = 10.0
@@ -37,6 +44,7 @@ class Loss:
         copies: (priority, how many copies fewer), highest priority first, without those that do not change.
         uneven: by how much more soft spread rules are broken; changes: how many changes more are made.
         bound: whether the loss is exact, or the true one is at least or at most this, or nothing is proved.
+        least: thousandths of a point that are proved to be lost, where `points` are more than that and not proved.
         consequences: who else moves, or has no place.
         stands: why the plan stands though the other one is better; "" where it is not.
         why: where it is not possible: who would have to give way.
@@ -53,6 +61,7 @@ class Loss:
     uneven: int = 0
     changes: int = 0
     bound: Literal["exact", "at least", "at most", "not proved"] = "exact"
+    least: int | None = None
     consequences: tuple[str, ...] = ()
     stands: str = ""
     why: str = ""
@@ -68,9 +77,16 @@ class Loss:
         """How many copies fewer have a place."""
         return sum(fewer for _, fewer in self.copies)
 
+    @property
+    def proved(self) -> bool:
+        """Whether nothing better with the pair can be hoped for, whatever is known of the plan as it is."""
+        return self.possible is False or self.bound in ("exact", "at least")
+
     def __str__(self) -> str:
         """The loss in words: "worse in total by 7: app02 would move to cluster2"."""
         if self.possible is None:
+            if self.least is not None:
+                return f"worse in total by at least {format_points(self.least)}; no plan with it was found in time"
             return "not known: no plan with it was found in time"
         if not self.possible:
             return f"impossible: {self.why}"
@@ -96,6 +112,9 @@ class Loss:
         if both:
             parts = [copies, f"{verb} by {points}"]
             return ", ".join(parts if self.goal == "place-first" else reversed(parts)) + open_
+        if self.least is not None and not copies:
+            rest = f"at most {points}" if bound == "at most" else f"{points} by the best plan found"
+            return f"worse in total by at least {format_points(self.least)}, {rest}"
         return (f"{limit}{copies}" if copies else f"{verb} in total by {limit}{points}") + open_
 
     def _points(self) -> str:
@@ -139,15 +158,58 @@ def loss(problem: Problem, solution: Solution, pair: Pair, solve: Solve) -> Loss
     return _loss(*_narrowed(part, solution, pair), solve)
 
 
-def losses(problem: Problem, solution: Solution, workload: int, solve: Solve) -> Iterator[Loss]:
-    """The losses of a workload's alternatives that the data allows, the best scores first."""
+def losses(
+    problem: Problem, solution: Solution, workload: int, solve: Solve, weigh: Weigh | None = None
+) -> Iterator[Loss]:
+    """The losses of a workload's alternatives that the data allows, the best scores first.
+
+    With `weigh`, alternatives after the first one whose loss was not proved are weighed instead of solved for.
+    """
     mine = {g for w, g in solution.pairs if w == workload}
     open_ = [g for g in range(len(problem.configurations)) if problem.eligible[workload, g] and g not in mine]
     if not open_:
         return
     (part,) = around(problem, [workload])
-    for g in sorted(open_, key=lambda g: (-int(problem.score[workload, g]), g))[:MOST_LOSSES]:
-        yield _loss(*_narrowed(part, solution, Pair(workload, g)), solve)
+    best = sorted(open_, key=lambda g: (-int(problem.score[workload, g]), g))[:MOST_LOSSES]
+    asked = [_narrowed(part, solution, Pair(workload, g)) for g in best]
+    for n, one in enumerate(asked):
+        found = _loss(*one, solve)
+        if weigh is None or found.proved:
+            yield found
+            continue
+        inner, before, _ = one
+        pairs = [pair for _, _, pair in asked[n:]]
+        for pair, (least, after) in zip(pairs, weigh(inner, before, pairs), strict=True):
+            weighed = _weighed(inner, before, pair, least, after)
+            yield _closer(found, weighed) if pair == pairs[0] else weighed
+        return
+
+
+def _weighed(problem: Problem, before: Solution, pair: Pair, least: int | None, after: Solution | None) -> Loss:
+    """The loss as far as a plan with the pair and a proven least say it."""
+    where = problem.configurations[pair.configuration]
+    known = Loss(where.cluster, where.policy, where.device, possible=None, bound="not proved", goal=problem.goal)
+    if after is None:
+        # Without a plan, nothing says that every copy keeps a place.
+        return replace(known, least=least if problem.goal == "score-first" else None)
+    found = _compared(problem, before, after, pair)
+    if least is None or (found.copies and problem.goal == "place-first") or least > found.points:
+        return found
+    if least == found.points:
+        return replace(found, bound="exact" if before.status is Status.OPTIMAL else "at least")
+    return replace(found, least=least)
+
+
+def _closer(found: Loss, weighed: Loss) -> Loss:
+    """Of a loss by solving that was not proved and one that was weighed, the one that says more."""
+    if found.possible is None or weighed.possible is None:
+        return weighed if found.possible is None else replace(found, least=found.least or weighed.least)
+    copies = tuple(n for _, n in found.copies), tuple(n for _, n in weighed.copies)
+    lost = [
+        (*c, one.points) if one.goal == "place-first" else (one.points, *c)
+        for c, one in zip(copies, (found, weighed), strict=True)
+    ]
+    return weighed if weighed.bound == "exact" or lost[1] <= lost[0] else replace(found, least=weighed.least)
 
 
 def _narrowed(part: Component, solution: Solution, pair: Pair) -> tuple[Problem, Solution, Pair]:
@@ -161,13 +223,20 @@ def _narrowed(part: Component, solution: Solution, pair: Pair) -> tuple[Problem,
 
 def _loss(problem: Problem, before: Solution, pair: Pair, solve: Solve) -> Loss:
     where = problem.configurations[pair.configuration]
-    known = Loss(where.cluster, where.policy, where.device, possible=True, goal=problem.goal)
+    known = Loss(where.cluster, where.policy, where.device, possible=None, bound="not proved", goal=problem.goal)
     try:
         after = _with(problem, pair, solve)
     except InfeasibleError:
-        return replace(known, possible=False, why=_who_must(problem, pair, solve))
+        return replace(known, possible=False, bound="exact", why=_who_must(problem, pair, solve))
     except SolveError:
-        return replace(known, possible=None, bound="not proved")
+        return known
+    return _compared(problem, before, after, pair)
+
+
+def _compared(problem: Problem, before: Solution, after: Solution, pair: Pair) -> Loss:
+    """The loss by a plan that has the pair."""
+    where = problem.configurations[pair.configuration]
+    known = Loss(where.cluster, where.policy, where.device, possible=True, goal=problem.goal)
     old, new = value_of(problem, before), value_of(problem, after)
     moved, moves = (value_of(moves_only(problem), one).cost for one in (before, after))
     found = replace(
