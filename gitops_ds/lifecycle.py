@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Literal
 from gitops_ds.errors import Fault, InputError, Place, RefusedError, raise_faults
 from gitops_ds.intent.load import Loaded
 from gitops_ds.intent.reconciler import Hooks, Reconciler
+from gitops_ds.processes import adopting, ask_to_end, kill_strangers, strangers
 
 Moment = Literal["post-render", "post-push"]
 Show = Callable[[str], None]
@@ -33,7 +34,7 @@ Show = Callable[[str], None]
 MOST_OUTPUT = 64 * 1024
 """How many bytes of a hook's output are kept: the last ones."""
 MOST_LAST_LINES = 5
-GRACE = timedelta(seconds=2)
+GRACE = timedelta(seconds=0.5)
 """How long what a hook started may take to end after it was told to."""
 
 _EXECUTABLE, _LINK = "100755", "120000"
@@ -187,7 +188,8 @@ def _run(  # noqa: PLR0917
         said = Path(scratch, "stdin")
         said.write_bytes(occasion.plan if moment == "post-push" else b"")
         command = [str(top / path), str(top / occasion.root)]
-        ended = _watched(command, top, said, _environment(moment, home, occasion), timeout)
+        with adopting():
+            ended = _watched(command, top, said, _environment(moment, home, occasion), timeout)
     for line in ended.lines:
         show(f"{path}: {line}")
     return ended
@@ -215,8 +217,8 @@ def _environment(moment: Moment, home: Path, occasion: Occasion) -> dict[str, st
 
 
 def _watched(command: Sequence[str], cwd: Path, stdin: Path, env: Mapping[str, str], timeout: timedelta) -> _Ended:
-    """Run a program to its end, or to the end of its time, and end all that is still in its process group."""
-    output = bytearray()
+    """Run a program to its end, or to the end of its time, and end all that it has left running."""
+    output, spared = bytearray(), strangers()
     with stdin.open("rb") as source:
         try:
             process = subprocess.Popen(
@@ -233,11 +235,11 @@ def _watched(command: Sequence[str], cwd: Path, stdin: Path, env: Mapping[str, s
             return _Ended(f"it cannot be started: {error.strerror}", (), fix)
     assert process.stdout is not None
     with process.stdout as pipe:
-        os.set_blocking(pipe.fileno(), False)
         try:
+            os.set_blocking(pipe.fileno(), False)
             in_time = _follow(process, pipe.fileno(), output, time.monotonic() + timeout.total_seconds())
         finally:
-            _end(process)
+            _end(process, spared)
         _read(pipe.fileno(), output, _PIPE)
     return _Ended(_problem(process.returncode, timeout, in_time=in_time), tuple(_lines(bytes(output))))
 
@@ -275,14 +277,18 @@ def _read(pipe: int, output: bytearray, most: int) -> bool:
     return True
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End whatever is left of the process group: asked first, and then made to."""
-    if process.poll() is None:
-        _signal(process, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE.total_seconds())
-    _signal(process, signal.SIGKILL)
-    process.wait()
+def _end(process: subprocess.Popen[bytes], spared: Set[int]) -> None:
+    """End whatever is left of the program, in sessions of its own too: asked first, and then made to."""
+    try:
+        if process.poll() is None:
+            _signal(process, signal.SIGTERM)
+            ask_to_end(strangers(process.pid) - spared)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE.total_seconds())
+    finally:  # impatience (a second Ctrl-C) leaves nothing running either
+        _signal(process, signal.SIGKILL)
+        process.wait()
+        kill_strangers(spared)
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

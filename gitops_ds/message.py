@@ -20,7 +20,17 @@ from gitops_ds.steps import ClusterStep, Steps, WorkloadStep, steps
 from gitops_ds.trailers import trailers_of
 from gitops_ds.tree import digest_of, lock_path
 
-__all__ = ["RECONCILER", "TRAILERS", "commit_message", "intents_digest", "is_ours", "trailers_of"]
+__all__ = [
+    "BASE",
+    "BRANCH",
+    "RECONCILER",
+    "TRAILERS",
+    "commit_message",
+    "intents_digest",
+    "is_for_branch",
+    "is_ours",
+    "trailers_of",
+]
 
 WIDTH = 72
 """Columns of the subject, and of the body as far as single words allow."""
@@ -31,6 +41,10 @@ TRAILERS = ("Gitops-Ds-Plan", "Gitops-Ds-Intent", "Gitops-Ds-Lock", "Gitops-Ds-V
 
 RECONCILER = "Gitops-Ds-Reconciler"
 """The trailer that names the reconciler, where there is one."""
+BRANCH = "Gitops-Ds-Branch"
+"""The trailer that names the pull-request branch that a commit was made for, where it was made for one."""
+BASE = "Gitops-Ds-Base"
+"""The trailer that names the parent: what the plan was made on. A copy of the commit made later does not fit it."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9-]+")
@@ -45,6 +59,7 @@ def commit_message(
     *,
     template: Message | None = None,
     reconciler: str = "",
+    base: str = "",
     extra_trailers: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Subject, body and trailers for committing `made`.
@@ -55,6 +70,7 @@ def commit_message(
         template: how subject and body are worded; None: as they are. Whatever it says, the trailers stand below it, in
             a paragraph of their own, and none of its lines is read as one of ours.
         reconciler: the name of the reconciler; "" where there is none.
+        base: the id of the commit that will be the parent; "" leaves the trailer out.
         extra_trailers: further (name, value) pairs.
 
     Raises:
@@ -65,7 +81,8 @@ def commit_message(
     words = {"subject": _subject(made, found), "body": body, "reconciler": reconciler, "intents": _named(made)}
     subject = " ".join(_filled(said.subject, words).split()) or words["subject"]
     subject = _one_line(f"gitops-ds: {subject}" if _TAKEN.match(subject) else subject, WIDTH)
-    trailers = [*_trailers(made, version), *([(RECONCILER, reconciler)] if reconciler else []), *extra_trailers]
+    named = [(name, value) for name, value in ((RECONCILER, reconciler), (BASE, base)) if value]
+    trailers = [*_trailers(made, version), *named, *extra_trailers]
     _check_names([name for name, _ in extra_trailers])
     block = "\n".join(f"{name}: {_one_line(value, LONGEST_ITEM)}" for name, value in trailers)
     return "\n\n".join(filter(None, (subject, _text(_filled(said.body, words)), block))) + "\n"
@@ -74,6 +91,11 @@ def commit_message(
 def is_ours(message: str) -> bool:
     """Whether a commit's message is one that `commit_message` wrote: among its trailers is a plan."""
     return _DIGEST.fullmatch(trailers_of(message).get(TRAILERS[0], "")) is not None
+
+
+def is_for_branch(message: str, branch: str) -> bool:
+    """Whether a commit's message is one that `commit_message` wrote for the pull-request branch `branch`."""
+    return is_ours(message) and trailers_of(message).get(BRANCH) == branch
 
 
 def intents_digest(intents: Mapping[IntentId, str]) -> str:
@@ -206,7 +228,7 @@ def _trailers(made: Plan, version: str) -> Iterator[tuple[str, str]]:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    ours = {name.lower() for name in (*TRAILERS, RECONCILER)}
+    ours = {name.lower() for name in (*TRAILERS, RECONCILER, BASE)}
     for name in names:
         if _NAME.fullmatch(name) is None or name.lower() in ours:
             raise ValueError(f"{name!r} is no name for a further trailer")

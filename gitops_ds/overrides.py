@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,24 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """A sign that a reconciler does not write where it wrote before.
+
+    Attributes:
+        how: "left", where `folder` is another one that holds what is ours; "gone", where the last plan was there and
+            nothing is left of it; "foreign", where the reconciler's own folder holds what is another one's.
+        folder: the folder.
+        owner: the other reconciler.
+        commit: of the last plan, where nothing but it is left.
+    """
+
+    how: Literal["left", "gone", "foreign"]
+    folder: str
+    owner: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
     """What is known of what happened to the plans of one reconciler.
 
@@ -47,11 +66,13 @@ class Past:
         last: when a plan of this reconciler last got onto the branch; None: not known.
         stranger: the newest commit on the pull-request branch that gitops-ds did not make; one that is `ours` by its
             message was changed since.
+        moved: what shows that the reconciler wrote elsewhere before.
     """
 
     touches: tuple[Touch, ...] = ()
     last: datetime | None = None
     stranger: Touch | None = None
+    moved: tuple[Moved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +100,8 @@ def acts(past: Past) -> tuple[str, ...]:
     """The commits by which people overruled the reconciler: what a Resume has to name for it to go on."""
     taken = taken_back(past)
     found = (taken.by if taken else None, past.stranger)
-    return tuple(touch.commit for touch in found if touch is not None)
+    gone = (one.commit for one in past.moved if one.commit)
+    return (*(touch.commit for touch in found if touch is not None), *gone)
 
 
 def last_plan(touches: tuple[Touch, ...]) -> Touch | None:

@@ -104,6 +104,8 @@ def compare(current: Mapping[str, bytes], tree: Tree, root: str = ROOT) -> Diffe
 def read_owned(current: Mapping[str, bytes], root: str = ROOT) -> dict[str, str]:
     """Path to sha256 of the files that the inventory in `current` says are ours; {} where there is none.
 
+    After `git mv` of the whole folder, the inventory still has the old paths: they stand for those below `root`.
+
     Raises:
         RepositoryError: the inventory is not as we write it.
     """
@@ -111,13 +113,25 @@ def read_owned(current: Mapping[str, bytes], root: str = ROOT) -> dict[str, str]
     if path not in current:
         return {}
     found: dict[str, str] = {}
-    for number, line in enumerate(current[path].decode(errors="replace").splitlines(), 1):
+    written = written_root(current, root)
+    for number, line in enumerate(_lines(current[path]), 1):
         match = _OWNED_LINE.fullmatch(line)
-        if match is None or not _is_safe(match[2], root):
+        if match is None or not _is_safe(match[2], written):
             what = f"{path}:{number} is not a line that gitops-ds writes"
             raise RepositoryError(Fault(what, fix=f"restore the file: git checkout <a good commit> -- {path}"))
-        found[match[2]] = match[1]
+        found[root + match[2].removeprefix(written)] = match[1]
     return found
+
+
+def written_root(current: Mapping[str, bytes], root: str = ROOT) -> str:
+    """The folder that the inventory in `current` was written for: another one than `root` after `git mv` of the folder.
+
+    The lock is among the files that it lists, and tells. Where nothing tells, it is `root`.
+    """
+    lines = map(_OWNED_LINE.fullmatch, _lines(current.get(inventory_path(root), b"")))
+    name = lock_path("")
+    roots = {line[2].removesuffix(name) for line in lines if line is not None and line[2].endswith(name)}
+    return roots.pop() if len(roots) == 1 else root
 
 
 def digest_of(tree: Tree, root: str = ROOT) -> str:
@@ -131,6 +145,10 @@ def _path(manifest: Manifest, root: str) -> str:
     if not _is_safe(path, root):
         raise RepositoryError(Fault(f"{path!r} is no safe file name"))
     return path
+
+
+def _lines(inventory: bytes) -> list[str]:
+    return inventory.decode(errors="replace").splitlines()
 
 
 def _is_safe(path: str, root: str) -> bool:

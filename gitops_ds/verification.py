@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,9 +40,11 @@ class Held:
     Attributes:
         current: the commit's files below `root`, path to content.
         tree: makes the tree that the commit's lock and intents give.
-        changed: the paths that the commit changes; None where the parent is not in this clone.
+        changed: the paths that the commit changes, sorted; None where the parent is not in this clone.
+        remoded: those of them whose mode it changes, and new ones that are not plain files.
         parents: how many parents it has.
         parent_lock: the lock that the parent holds.
+        parent_inventory: the inventory that the parent holds.
         signature: makes sure of the signature; None where none is asked for.
         root: the folder of the rendered tree.
         beside: paths outside of `root` that it may change.
@@ -52,9 +55,11 @@ class Held:
     changed: tuple[str, ...] | None
     parents: int
     parent_lock: bytes | None = None
+    parent_inventory: bytes | None = None
     signature: Callable[[], None] | None = None
     root: str = ROOT
     beside: frozenset[str] = frozenset()
+    remoded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +161,32 @@ def _trailers(held: Held, trailers: Mapping[str, str]) -> Check:
 def _scope(held: Held) -> Check:
     if held.changed is None:
         return Check("scope", "skipped", "the parent is not in this clone: fetch more of the history")
-    outside = [p for p in held.changed if not p.startswith(f"{held.root}/") and p not in held.beside]
-    what = f"is changed by the commit, and is not below {held.root}/"
-    faults = [Fault(f"{path} {what}", Place(path)) for path in outside]
-    return _check("scope", f"nothing outside {held.root}/ is changed", faults)
+    owned = _owned(held)
+    why = {path: _beyond(path, held, owned) for path in held.changed}
+    faults = [Fault(f"{path} {what}", Place(path)) for path, what in why.items() if what]
+    return _check("scope", f"nothing but our files below {held.root}/ is changed", faults)
+
+
+def _beyond(path: str, held: Held, owned: frozenset[str]) -> str:
+    """Why gitops-ds would not have changed that; "" where it might."""
+    if path not in held.beside:
+        if not path.startswith(f"{held.root}/"):
+            return f"is changed by the commit, and is not below {held.root}/"
+        if path not in owned:
+            return "is changed by the commit, and is not ours"
+    return "has another mode by the commit than gitops-ds gives it" if path in held.remoded else ""
+
+
+def _owned(held: Held) -> frozenset[str]:
+    """The files that are ours in the commit or its parent. What is wrong with an inventory is told elsewhere."""
+    found = {inventory_path(held.root), lock_path(held.root)}
+    before = {} if held.parent_inventory is None else {inventory_path(held.root): held.parent_inventory}
+    for files in (held.current, before):
+        with suppress(RepositoryError):
+            found |= read_owned(files, held.root).keys()
+    with suppress(GitopsDsError):
+        found |= held.tree().keys()
+    return frozenset(found)
 
 
 def _parent(held: Held) -> Check:

@@ -8,23 +8,28 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gitops_ds.errors import Fault, InputError, Place
+from gitops_ds.errors import Fault, InputError, Place, UsageError
 from gitops_ds.intent.reconciler import Git
 from gitops_ds.repo import Access
+
+LONGEST = 65_536
+"""Characters of a token's file; more is no token."""
+_ONE_LINE = "one line, with nothing else in it"
 
 
 def access_to(git: Git) -> Access:
     """How to get into the remote that `git` describes.
 
     Raises:
-        InputError: the file of the token cannot be read, or is empty.
+        InputError: the file of the token cannot be read, is empty, or holds more than a token.
+        UsageError: the environment's token is no single line.
     """
     file = _path(git.tokenFile or os.environ.get("GITOPS_DS_TOKEN_FILE"))
     if file is not None:
         _read(file)
     return Access(
         token_file=file,
-        password=None if file else os.environ.get("GITOPS_DS_TOKEN", "").strip() or None,
+        password=None if file else _from_environment(),
         username=git.username,
         ca_file=_path(git.caFile),
         ssh_key=_path(git.sshKeyFile),
@@ -45,14 +50,29 @@ def cache_folder() -> Path:
 
 
 def _read(path: Path) -> str:
+    place = Place(str(path))
     try:
-        token = path.read_text(encoding="utf-8").strip()
+        if path.exists() and not path.is_file():
+            raise InputError(Fault("the file of the token is no regular file", place, fix=_ONE_LINE))
+        with path.open(encoding="utf-8") as file:
+            token = file.read(LONGEST).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror or "" if isinstance(error, OSError) else "it is no text"
-        raise InputError(Fault("the file of the token cannot be read", Place(str(path)), why)) from None
+        raise InputError(Fault("the file of the token cannot be read", place, why)) from None
     if not token:
-        raise InputError(Fault("the file of the token is empty", Place(str(path))))
+        raise InputError(Fault("the file of the token is empty", place))
+    if not token.isprintable() or len(token) >= LONGEST:
+        raise InputError(Fault("the file of the token holds more than a token", place, fix=_ONE_LINE))
     return token
+
+
+def _from_environment() -> str | None:
+    """The token in the environment; git is told it line by line, so it has one."""
+    token = os.environ.get("GITOPS_DS_TOKEN", "").strip()
+    if not token.isprintable():
+        what = "GITOPS_DS_TOKEN has a line break or a control character in it"
+        raise UsageError(Fault(what, fix="give the token alone"))
+    return token or None
 
 
 def _path(text: str | None) -> Path | None:

@@ -81,8 +81,8 @@ _SETS = _option(
     help="A set that may be bound; repeatable [default: those that intents bind].",
 )
 _SCHEDULE = _option("--schedule", metavar="CRON", default="*/15 * * * *", help="When it runs, in UTC.")
-_PUSH = _option("--push", "mode", flag_value="push", help="Push to the branch [default: as the Reconciler says].")
-_REQUEST = _option("--pull-request", "mode", flag_value="pull-request", help="Propose by a pull request instead.")
+_PUSH = options.way("push", "Push to the branch [default: as the Reconciler says].")
+_REQUEST = options.way("pull-request", "Propose by a pull request instead.")
 _NAMESPACE = _option("--namespace", default="gitops-ds", help="Where it runs.")
 _IMAGE = _option("--image", metavar="IMAGE", required=True, help="The image that was built from the Dockerfile.")
 _SECRET = _option(

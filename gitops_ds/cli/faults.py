@@ -7,20 +7,53 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitops_ds import __version__
+from gitops_ds.cli.interrupts import Terminated
 from gitops_ds.cli.terminal import one_line
 from gitops_ds.errors import Fault, GitopsDsError, Place
 
-USAGE, BUG, INTERRUPTED = 64, 70, 130
+if TYPE_CHECKING:
+    from gitops_ds.delivery import Landing
+
+USAGE, BUG, INTERRUPTED, TERMINATED = 64, 70, 130, 143
 MOST_FAULTS = 20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LONGEST_LINE = 500
 """Characters of one part of a fault that are shown: what is wrong may be as long as a file."""
+
+
+class LandedError(Exception):
+    """A failure or an interruption, `cause`, of a run whose commit had landed already, or may have."""
+
+    def __init__(self, cause: BaseException, landing: Landing) -> None:
+        super().__init__(str(cause))
+        self.cause, self.landing = cause, landing
+
+
+@contextmanager
+def telling_of_landing() -> Iterator[Callable[[Landing | None], None]]:
+    """Gives what is to be told of each landing, and has whatever cuts the run short say what became of the last one.
+
+    Raises:
+        LandedError: the run was cut short, and there is something to say.
+    """
+    last: list[Landing | None] = [None]
+    try:
+        yield last.append
+    except BrokenPipeError:  # nobody reads on: that is no failure
+        raise
+    except BaseException as error:
+        landing = last[-1]
+        # A failure on the way says for itself what became of the commit.
+        if landing is None or (isinstance(error, Exception) and not landing.is_certain):
+            raise
+        raise LandedError(error, landing) from error
 
 
 def faults_of(error: BaseException) -> tuple[int, tuple[Fault, ...]]:
@@ -38,6 +71,8 @@ def _other(error: BaseException) -> tuple[int, Fault]:
             return USAGE, Fault(error.format_message(), fix=" ".join(["gitops-ds", *verb, "--help"]))
         case KeyboardInterrupt() | click.Abort():
             return INTERRUPTED, Fault("interrupted")
+        case Terminated():
+            return TERMINATED, Fault("interrupted by SIGTERM")
         case OSError():
             place = Place(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else None
             fix = "make room on the disk or raise the limit" if error.errno in _NO_ROOM else ""
@@ -60,8 +95,17 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[tuple[str, str]]:
         yield f"and {len(faults) - MOST_FAULTS} more faults", "bad"
 
 
-def faults_json(code: int, faults: Sequence[Fault]) -> dict[str, Any]:
-    """All of the faults for a program, with the exit code that comes with them."""
+def landing_line(landing: Landing) -> tuple[str, str]:
+    """What became of the commit of a run that was cut short, as a styled line."""
+    branch = landing.branch or "HEAD"
+    where = f"pushed to {branch}" if landing.is_pushed else f"on {branch}"
+    if landing.is_certain:
+        return f"commit {landing.commit} had landed before: it is {where}", "warn"
+    return f"commit {landing.commit} was under way: look whether it is {where}", "warn"
+
+
+def faults_json(code: int, faults: Sequence[Fault], landing: Landing | None = None) -> dict[str, Any]:
+    """All of the faults for a program, with the exit code that comes with them, and what had landed before."""
     return {
         "apiVersion": "gitops-ds.io/v1alpha1",
         "kind": "Error",
@@ -77,6 +121,14 @@ def faults_json(code: int, faults: Sequence[Fault]) -> dict[str, Any]:
             }
             for fault in faults
         ],
+        "landed": None
+        if landing is None
+        else {
+            "commit": landing.commit,
+            "branch": landing.branch,
+            "pushed": landing.is_pushed,
+            "certain": landing.is_certain,
+        },
     }
 
 

@@ -107,14 +107,12 @@ def branch_of(repo: Repo, branch: str | None) -> str:
         UsageError: it is no name of a branch.
     """
     from gitops_ds.errors import Fault, UsageError
-    from gitops_ds.intent.reconciler import Git
+    from gitops_ds.intent.reconciler import branch_name
 
-    found = branch or repo.spec.git.branch or MAIN
     try:
-        Git(branch=found)
-    except ValueError:
-        raise UsageError(Fault(f'--branch "{found}" is no name of a branch')) from None
-    return found
+        return branch_name((repo.spec.git.branch or MAIN) if branch is None else branch)
+    except ValueError as error:
+        raise UsageError(Fault(f"--branch {error}")) from None
 
 
 def mode_of(repo: Repo, mode: str | None) -> str | None:

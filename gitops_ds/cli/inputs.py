@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,9 +17,8 @@ from gitops_ds.cli.options import Asked
 from gitops_ds.cli.scoring import with_scoring
 from gitops_ds.cli.snapshots import basis_of, hub_source, read_hub, refuse_old
 from gitops_ds.errors import Fault, InputError, UsageError, raise_faults
-from gitops_ds.guards import EVERY
 from gitops_ds.hub import merge_repository, objects_from_files, parse_objects
-from gitops_ds.intent.holding import Abort
+from gitops_ds.intent.holding import EVERY, UNNAMED, Abort
 from gitops_ds.intent.load import FOLDER, SUFFIXES, Intents, Loaded, LoadedIntent, load_all
 from gitops_ds.intent.reconciler import Reconciler, ReconcilerSpec
 from gitops_ds.inventory import Inventory
@@ -33,8 +32,6 @@ INTENT = FOLDER
 MANIFESTS = ("policies", "workloads")
 LARGEST_FILE = 64 * 2**20
 LARGEST_INTENT = 2**20
-UNNAMED = "default"
-"""The name that a reconciler has where no document gives it one."""
 
 Files = Mapping[str, bytes]
 
@@ -44,7 +41,8 @@ class Inputs:
     """One reading: intents and manifests from the working tree or from a commit, the rendered folder from a commit.
 
     `commit` is what the intents were read from, None for the working tree. `manifests` is what policies/ and workloads/
-    hold, `current` what git holds below the rendered folder, at the commit `rendered_at`.
+    hold, `current` what git holds below the rendered folder, at the commit `rendered_at`. `said` has the
+    placement and scoring intents of this reconciler, `everyone` those of all.
     """
 
     repo: Repository
@@ -57,6 +55,7 @@ class Inputs:
     basis: Basis
     scoring: Scoring
     rendered_at: str | None = None
+    everyone: Intents = field(default_factory=Intents)
 
     @property
     def intents(self) -> tuple[LoadedIntent, ...]:
@@ -176,7 +175,7 @@ def inputs_at(repo: Repository, asked: Asked, commit: str | None, current: str) 
     held = read_commit(repo, current, [spec.rendered], LARGEST_FILE)
     mine, basis = said.below(spec.intents), basis_of(facts, source, asked.at, now)
     inventory, scoring = with_scoring(inventory, mine, spec, held, basis.instant)
-    return Inputs(repo, commit, mine, reconciler, inventory, manifests, held, basis, scoring, current)
+    return Inputs(repo, commit, mine, reconciler, inventory, manifests, held, basis, scoring, current, said)
 
 
 def spec_of(reconciler: Loaded[Reconciler] | None) -> ReconcilerSpec:

@@ -42,6 +42,7 @@ from gitops_ds.repo import (
     Repository,
     default_branch,
     is_url,
+    mask,
     open_clone,
     open_repository,
     read_commit,
@@ -141,7 +142,7 @@ class Line:
             return self.git.branch
         ref = self.repo.branch or default_branch(self.repo, self.git.remote, self.access)
         if ref is None:
-            what = f"which branch of {self.git.remote}? HEAD is on none, and the remote names none"
+            what = f"which branch of {mask(self.git.remote)}? HEAD is on none, and the remote names none"
             raise RepositoryError(Fault(what, fix="--branch NAME, or `git.branch` in the Reconciler"))
         return ref.removeprefix("refs/heads/")
 
@@ -149,7 +150,7 @@ class Line:
         from gitops_ds.forge import forge_for, gitlab_push_options, provider_of
 
         said = self.git.pullRequest
-        remote = base.on(said.branch.replace("${name}", self.name))
+        remote = base.on(said.branch_of(self.name))
         token = token_of(self.access)
         url = base.name if is_url(base.name) else remote_url(self.repo, base.name)
         if token is not None and said.provider != "none" and is_url(url):

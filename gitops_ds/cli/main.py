@@ -15,7 +15,8 @@ from collections.abc import Sequence
 import click
 
 from gitops_ds import __version__
-from gitops_ds.cli.faults import BUG, fault_lines, faults_json, faults_of
+from gitops_ds.cli.faults import BUG, LandedError, fault_lines, faults_json, faults_of, landing_line
+from gitops_ds.cli.interrupts import Terminated, terminable
 from gitops_ds.cli.terminal import flush, prepare, say, show, silence
 
 VERBS = {
@@ -81,27 +82,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     prepare()
     try:
-        code = cli.main(args=words, prog_name="gitops-ds", standalone_mode=False)
-        flush()
+        with terminable():
+            code = cli.main(args=words, prog_name="gitops-ds", standalone_mode=False)
+            flush()
     except click.exceptions.NoArgsIsHelpError as error:
         say(error.format_message())
         return 0
     except BrokenPipeError:
         silence()
         return 0
-    except (Exception, KeyboardInterrupt) as error:  # the one place where exceptions end
+    except (Exception, KeyboardInterrupt, Terminated) as error:  # the one place where exceptions end
         return _fail(error, as_json=_wants_json(words))
     return code if isinstance(code, int) else 0
 
 
 def _fail(error: BaseException, *, as_json: bool) -> int:
     """Say what went wrong on standard error and, for a program, as JSON on standard output; the exit code."""
+    landing = error.landing if isinstance(error, LandedError) else None
+    error = error.cause if isinstance(error, LandedError) else error
     code, faults = faults_of(error)
     if code == BUG and os.environ.get("GITOPS_DS_TRACEBACK"):
         raise error
     show(fault_lines(faults), error=True)
+    show([landing_line(landing)] if landing else [], error=True)
     try:
-        say(json.dumps(faults_json(code, faults), indent=2) if as_json else "", end="\n" if as_json else "")
+        say(json.dumps(faults_json(code, faults, landing), indent=2) if as_json else "", end="\n" if as_json else "")
     except OSError:
         silence()
     return code

@@ -65,6 +65,35 @@ class Duration(click.ParamType[timedelta]):
             self.fail(f'"{value}" is no duration: {error}', param, ctx)
 
 
+class BranchName(click.ParamType[str]):
+    """The short name of a branch."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """`value`, where it is one."""
+        from gitops_ds.intent.reconciler import branch_name
+
+        try:
+            return branch_name(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def way(name: str, text: str) -> Callable[[F], F]:
+    """The option that sets `mode` to `name`: one of several, of which only one may be given."""
+
+    def choose(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+        other = ctx.params.setdefault("mode", None)
+        if given and other is not None:
+            first, second = sorted((name, other))
+            raise click.UsageError(f"--{first} and --{second} do not go together: choose one", ctx)
+        if given:
+            ctx.params["mode"] = name
+
+    return click.option(f"--{name}", is_flag=True, expose_value=False, callback=choose, help=text)
+
+
 repo: Callable[[F], F] = click.option(
     "--repo",
     metavar="DIR",
@@ -161,13 +190,13 @@ def asking(command: F) -> F:
 def delivering(command: F) -> F:
     """The options of verbs that commit: those of `bundling`, the repository or its URL, and the way into git."""
     ways = (
-        click.option("--branch", metavar="NAME", help="The branch that is planned from and gets the plan."),
-        click.option("--remote", metavar="NAME|URL", help="The remote that is pushed to."),
         click.option(
-            "--pull-request", "mode", flag_value="pull-request", help="Push a branch of its own and propose it."
+            "--branch", metavar="NAME", type=BranchName(), help="The branch that is planned from and gets the plan."
         ),
-        click.option("--push", "mode", flag_value="push", help="Push to the remote's branch."),
-        click.option("--commit", "mode", flag_value="commit", help="Commit to the branch that is checked out."),
+        click.option("--remote", metavar="NAME|URL", help="The remote that is pushed to."),
+        way("pull-request", "Push a branch of its own and propose it."),
+        way("push", "Push to the remote's branch."),
+        way("commit", "Commit to the branch that is checked out."),
         bundling,
         where,
     )

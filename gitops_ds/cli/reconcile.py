@@ -45,25 +45,34 @@ def command(
     With --push the head of the remote's branch is planned from, and the commit pushed to it; with --pull-request it is
     pushed to a branch of its own and proposed. Neither touches the checkout. --repo takes a URL as well then.
     """
+    from dataclasses import replace
+
+    from gitops_ds.cli.faults import telling_of_landing
     from gitops_ds.cli.inputs import exit_code
     from gitops_ds.cli.line import Wanted, line, real_world
-    from gitops_ds.cli.terminal import say, show
-    from gitops_ds.report.json import dumps, plan_json
-    from gitops_ds.report.text import plan_text
 
     wanted = Wanted(where, asked, mode, remote, branch, overwrite, urgent_of(where, urgent, by))
     opened = line(wanted)
     told: list[Inputs] = []
-    done = opened.run(real_world(_warn, _show_hook), told.append)
-    if opened.git.mode == "commit":
-        _note_uncommitted(told[-1])
-    _note_age(told[-1])
+    with telling_of_landing() as landing:
+        done = opened.run(replace(real_world(_warn, _show_hook), landing=landing), told.append)
+        if opened.git.mode == "commit":
+            _note_uncommitted(told[-1])
+        _note_age(told[-1])
+        _tell(done, output)
+    return exit_code(done.plan, detailed=detailed)
+
+
+def _tell(done: Delivered, output: str) -> None:
+    from gitops_ds.cli.terminal import say, show
+    from gitops_ds.report.json import dumps, plan_json
+    from gitops_ds.report.text import plan_text
+
     if output == "json":
         say(dumps(plan_json(done.plan, done.commit, done.basis)))
     else:
         show(plan_text(done.plan, done.basis))
         show(landed_text(done))
-    return exit_code(done.plan, detailed=detailed)
 
 
 def landed_text(done: Delivered) -> list[tuple[str, str]]:

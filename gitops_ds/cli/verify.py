@@ -218,28 +218,33 @@ def _held(repo: Repository, entry: LogEntry, name: str | None, pinned: Signing |
     from gitops_ds.cli.inputs import LARGEST_FILE, spec_of
     from gitops_ds.reconcile import render_locked
     from gitops_ds.repo import read_commit
-    from gitops_ds.repo.changed import changed_paths
+    from gitops_ds.repo.changed import changes_between
+    from gitops_ds.repo.entries import FILE
     from gitops_ds.repo.programs import read_programs
-    from gitops_ds.tree import lock_path
+    from gitops_ds.tree import inventory_path, lock_path
     from gitops_ds.verification import Held
 
     parent = next(iter(entry.parents), None)
-    changed = None if entry.shallow else changed_paths(repo, parent, entry.commit)
+    changes = None if entry.shallow else changes_between(repo, parent, entry.commit)
+    changed = None if changes is None else tuple(sorted(changes))
     source, beside = _source(repo, entry.commit, changed or ())
     said = _intents(repo, source)
     spec = spec_of(_named(said, name, source))
     root, mine = spec.rendered, said.below(spec.intents)
     current = read_commit(repo, entry.commit, [root], LARGEST_FILE)
-    before = read_programs(repo, parent, [lock_path(root)], LARGEST_FILE) if parent else {}
+    lock, inventory = lock_path(root), inventory_path(root)
+    before = read_programs(repo, parent, [lock, inventory], LARGEST_FILE) if parent else {}
     return Held(
         current=current,
         tree=lambda: render_locked(mine.placements, current, root, mine.scorings),
         changed=changed,
         parents=len(entry.parents),
-        parent_lock=before[lock_path(root)].content if before else None,
+        parent_lock=before[lock].content if lock in before else None,
+        parent_inventory=before[inventory].content if inventory in before else None,
         signature=_signature(repo, entry, spec, pinned, signed=signed),
         root=root,
         beside=beside,
+        remoded=frozenset(p for p, c in (changes or {}).items() if c.after not in ("", c.before or FILE)),
     )
 
 

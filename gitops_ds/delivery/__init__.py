@@ -13,12 +13,13 @@ from gitops_ds.delivery.here import deliver_here
 from gitops_ds.delivery.promoted import deliver_for_promoter, promotion
 from gitops_ds.delivery.remote import Remote, deliver_to_remote
 from gitops_ds.delivery.request import Request, deliver_by_request
-from gitops_ds.delivery.value import Delivered, Draw, Drawn, Pushed, Reading, World
+from gitops_ds.delivery.value import Delivered, Draw, Drawn, Landing, Pushed, Reading, World
 
 __all__ = [
     "Delivered",
     "Draw",
     "Drawn",
+    "Landing",
     "Pushed",
     "Reading",
     "Remote",

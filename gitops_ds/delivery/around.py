@@ -12,7 +12,7 @@ from gitops_ds import __version__
 from gitops_ds.delivery.value import Delivered, Drawn, World
 from gitops_ds.guards import urgent_trailer
 from gitops_ds.lifecycle import Occasion, check_hooks, post_push, post_render
-from gitops_ds.message import commit_message
+from gitops_ds.message import BRANCH, commit_message
 from gitops_ds.reconcile import Plan
 from gitops_ds.repo import Identity, Repository, Signing, configured_identity
 from gitops_ds.report.json import dumps, plan_json
@@ -41,14 +41,18 @@ def signing_of(drawn: Drawn) -> Signing | None:
     return Signing(said.format, key)
 
 
-def message_of(drawn: Drawn) -> str:
-    """The whole message of the commit."""
+def message_of(drawn: Drawn, parent: str, request_branch: str | None = None) -> str:
+    """The whole message of the commit on top of `parent`; `request_branch` is what it is made for, if it is one."""
     return commit_message(
         drawn.plan,
         __version__,
         template=drawn.spec.git.message,
         reconciler=_name(drawn),
-        extra_trailers=[_pair(urgent_trailer(drawn.urgent))] if drawn.urgent else [],
+        base=parent,
+        extra_trailers=[
+            *([_pair(urgent_trailer(drawn.urgent))] if drawn.urgent else []),
+            *([(BRANCH, request_branch)] if request_branch else []),
+        ],
     )
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gitops_ds.delivery.around import checked, finished, message_of, owned_by, signing_of, who
-from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Reading, World
+from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Landing, Reading, World
 from gitops_ds.errors import ContentionError, HeldError
 from gitops_ds.message import is_ours
 from gitops_ds.reconcile import Held
@@ -45,6 +45,7 @@ def deliver_here(folder: Path, draw: Draw, world: World) -> Delivered:
             try:
                 return _delivered(open_repository(folder), draw, world)
             except ContentionError:
+                world.landing(None)
                 if tries == TRIES:
                     raise
     raise AssertionError("the last try returns or raises")
@@ -56,15 +57,17 @@ def _delivered(repo: Repository, draw: Draw, world: World) -> Delivered:
     if drawn.plan.status != "changed":
         return Delivered(drawn)
     checked(drawn, repo.head, repo.branch or "", world)
+    branch = repo.branch.removeprefix("refs/heads/") if repo.branch else None
     try:
         commit = commit_files(
             repo,
             owned_by(drawn.plan),
-            message_of(drawn),
+            message_of(drawn, repo.head),
             identity=who(drawn, repo),
             when=world.now(),
             expected_head=repo.head,
             signing=signing_of(drawn),
+            moving=lambda commit, is_there: world.landing(Landing(commit, branch, is_certain=is_there)),
         )
     except HeldError as error:
         held = [Held("local", str(fault)) for fault in error.faults]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gitops_ds.delivery.around import checked, finished, message_of, owned_by, signing_of, who
 from gitops_ds.delivery.remote import WAIT, Remote, pushed
 from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Reading, World
-from gitops_ds.errors import ContentionError, Fault, RepositoryError
+from gitops_ds.errors import ContentionError, Fault, RepositoryError, UsageError
 from gitops_ds.intent.reconciler import Message
 from gitops_ds.repo import Repository, claim, commit_info, history, make_commit
 
@@ -45,6 +45,10 @@ def deliver_for_promoter(repo: Repository, branches: Promotion, draw: Draw, worl
             moving until the tries ran out.
     """
     proposed = branches.proposed
+    if branches.dry.branch in (branches.active.branch, proposed.branch):
+        what = f"{branches.dry.branch} is both what is planned from and a branch of GitOps Promoter"
+        fix = "--branch NAME, or another `git.pullRequest.promoter.branch` in the Reconciler"
+        raise UsageError(Fault(what, fix=fix))
     with claim(repo, proposed.branch, WAIT):
         for tries in range(1, TRIES + 1):
             done = _tried(repo, branches, draw, world)
@@ -63,7 +67,7 @@ def _tried(repo: Repository, branches: Promotion, draw: Draw, world: World) -> D
     parent = head or active.head(repo, world)
     if planned_from is None or parent is None:
         branch = active.branch if planned_from else dry.branch
-        raise RepositoryError(Fault(f"the remote {dry.name} has no branch {branch}", fix="push the branch once"))
+        raise RepositoryError(Fault(f"the remote {dry.shown} has no branch {branch}", fix="push the branch once"))
     drawn = draw(Reading(repo, planned_from, parent))
     if drawn.plan.status == "held":
         return Delivered(drawn, branch=proposed.branch)
@@ -74,7 +78,7 @@ def _tried(repo: Repository, branches: Promotion, draw: Draw, world: World) -> D
     commit = make_commit(
         repo,
         owned,
-        message_of(words),
+        message_of(words, parent),
         identity=who(drawn, repo),
         when=world.now(),
         parent=parent,

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from gitops_ds.delivery.around import checked, finished, message_of, owned_by, signing_of, who
-from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Reading, World
+from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Landing, Reading, World
 from gitops_ds.errors import (
     ContentionError,
     Fault,
@@ -26,7 +26,7 @@ from gitops_ds.errors import (
     RepositoryError,
     TransientError,
 )
-from gitops_ds.repo import Access, Repository, claim, fetch_branch, find_commit, make_commit, push_commit
+from gitops_ds.repo import Access, Repository, claim, fetch_branch, find_commit, make_commit, mask, push_commit
 
 T = TypeVar("T")
 
@@ -43,6 +43,11 @@ class Remote:
     name: str
     branch: str
     access: Access
+
+    @property
+    def shown(self) -> str:
+        """Its name or URL as it may be shown."""
+        return mask(self.name)
 
     def head(self, repo: Repository, world: World) -> str | None:
         """The branch's head now; None where there is no such branch."""
@@ -68,7 +73,7 @@ def deliver_to_remote(repo: Repository, remote: Remote, draw: Draw, world: World
                 raise RefusedError(_hidden(remote))
             before = head
             if head is None:
-                what = f"the remote {remote.name} has no branch {remote.branch}"
+                what = f"the remote {remote.shown} has no branch {remote.branch}"
                 raise RepositoryError(Fault(what, fix="push the branch once, or name another one"))
             done = _tried(repo, remote, draw, head, world)
             if done is not None:
@@ -79,7 +84,7 @@ def deliver_to_remote(repo: Repository, remote: Remote, draw: Draw, world: World
 
 
 def _hidden(remote: Remote) -> Fault:
-    what = f"{remote.name} takes no push to {remote.branch} as it shows it"
+    what = f"{remote.shown} takes no push to {remote.branch} as it shows it"
     why = "the branch did not move, and the push was refused as if it had"
     return Fault(what, why=why, fix="use pull-request mode")
 
@@ -100,12 +105,12 @@ def _tried(repo: Repository, remote: Remote, draw: Draw, head: str, world: World
     return done
 
 
-def committed(repo: Repository, drawn: Drawn, parent: str, world: World) -> str:
+def committed(repo: Repository, drawn: Drawn, parent: str, world: World, *, request_branch: str | None = None) -> str:
     """The commit of a plan on top of `parent`, in the object database alone."""
     return make_commit(
         repo,
         owned_by(drawn.plan),
-        message_of(drawn),
+        message_of(drawn, parent, request_branch),
         identity=who(drawn, repo),
         when=world.now(),
         parent=parent,
@@ -128,7 +133,22 @@ def pushed(
     Raises:
         GitopsDsError: the remote refuses, or was not reached in all tries.
     """
+    world.landing(Landing(commit, remote.branch, is_pushed=True))
+    is_there = _pushed(repo, remote, commit, expected, world, options, replace=replace)
+    world.landing(Landing(commit, remote.branch, is_pushed=True, is_certain=True) if is_there else None)
+    return is_there
 
+
+def _pushed(  # noqa: PLR0917
+    repo: Repository,
+    remote: Remote,
+    commit: str,
+    expected: str | None,
+    world: World,
+    options: Sequence[str],
+    *,
+    replace: bool,
+) -> bool:
     def has_landed() -> bool:
         return patiently(lambda: find_commit(repo, remote.name, remote.branch, commit, remote.access), world)
 
@@ -160,7 +180,7 @@ def pushed(
         world.back_off(tries, first=1.0)
     raise RepositoryError(
         Fault(
-            f"the connection to {remote.name} was lost {UNREACHABLE} times while pushing",
+            f"the connection to {remote.shown} was lost {UNREACHABLE} times while pushing",
             why="each time the commit was not there afterwards",
             fix="look at the network; the next run starts anew",
         )

@@ -6,6 +6,7 @@ Owns when the branch is pushed, left, or taken away, and what the request says. 
     plan is what the base holds    the request is closed and the branch deleted
     plan is held                   branch and request stay as they are
     somebody else committed there  held: a person's work is never replaced
+    the branch is somebody else's  held: only a commit that was made for the branch is replaced, and it alone deleted
     somebody closed the request    held, until the plan is another one
 """
 
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING
 from gitops_ds.delivery.around import checked, finished
 from gitops_ds.delivery.remote import WAIT, Remote, committed, patiently, pushed
 from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Reading, World
-from gitops_ds.errors import ContentionError, Fault, MovedError, RepositoryError
+from gitops_ds.errors import ContentionError, Fault, MovedError, RepositoryError, UsageError
+from gitops_ds.message import is_for_branch
 from gitops_ds.past import read_past
 from gitops_ds.reconcile import Held
 from gitops_ds.repo import Repository, claim, commit_info, delete_branch, entry_id
@@ -56,6 +58,10 @@ def deliver_by_request(repo: Repository, request: Request, draw: Draw, world: Wo
         GitopsDsError: an input is wrong, the remote or its API refuses or cannot be reached, or (ContentionError) the
             branches kept moving until the tries ran out.
     """
+    if request.remote.branch == request.base.branch:
+        what = f"{request.base.branch} is both what is planned from and the branch of the pull request"
+        fix = "--branch NAME, or another `git.pullRequest.branch` in the Reconciler"
+        raise UsageError(Fault(what, why="it would be pushed to without a request", fix=fix))
     with claim(repo, request.remote.branch, WAIT):
         for tries in range(1, TRIES + 1):
             done = _tried(repo, request, draw, world)
@@ -69,17 +75,18 @@ def deliver_by_request(repo: Repository, request: Request, draw: Draw, world: Wo
 def _tried(repo: Repository, request: Request, draw: Draw, world: World) -> Delivered | None:
     base, head = request.base.head(repo, world), request.remote.head(repo, world)
     if base is None:
-        what = f"the remote {request.base.name} has no branch {request.base.branch}"
+        what = f"the remote {request.base.shown} has no branch {request.base.branch}"
         raise RepositoryError(Fault(what, fix="push the branch once, or name another one"))
     drawn = draw(Reading(repo, base, base, head))
     if drawn.plan.status == "unchanged":
         return _withdrawn(repo, request, drawn, head, world)
     if drawn.plan.status == "changed":
-        drawn = replace(drawn, plan=drawn.plan.holding(*_closed(request, drawn)))
+        held = (*_taken(repo, request, drawn, head), *_closed(request, drawn))
+        drawn = replace(drawn, plan=drawn.plan.holding(*held))
     if drawn.plan.status == "held":
         return Delivered(drawn, branch=request.remote.branch)
     checked(drawn, base, request.remote.branch, world)
-    commit = committed(repo, drawn, base, world)
+    commit = committed(repo, drawn, base, world, request_branch=request.remote.branch)
     if commit == base:
         return _withdrawn(repo, request, drawn, head, world)
     if head is not None and _is_same(repo, head, commit):
@@ -90,6 +97,15 @@ def _tried(repo: Repository, request: Request, draw: Draw, world: World) -> Deli
     done = _opened(repo, request, Delivered(drawn, commit, is_pushed=True, branch=request.remote.branch))
     finished(done, base, world)
     return done
+
+
+def _taken(repo: Repository, request: Request, drawn: Drawn, head: str | None) -> Iterator[Held]:
+    """What holds a plan whose branch is not known to be ours, as one that somebody made of a commit of the base."""
+    branch = request.remote.branch
+    if head is None or head in drawn.settled or is_for_branch(commit_info(repo, head).message, branch):
+        return
+    way = f"delete {branch} at the remote, or name another `git.pullRequest.branch` in the Reconciler"
+    yield Held("branch", f"{branch} is there already, and its commit {head[:12]} was not made for it: {way}")
 
 
 def _closed(request: Request, drawn: Drawn) -> Iterator[Held]:
@@ -146,12 +162,13 @@ def _opened(repo: Repository, request: Request, done: Delivered) -> Delivered:
 
 def _withdrawn(repo: Repository, request: Request, drawn: Drawn, head: str | None, world: World) -> Delivered | None:
     """Nothing is left to propose: the request is closed and the branch deleted, unless somebody committed there."""
-    base = request.base.head(repo, world) if head else None
+    base, remote = request.base.head(repo, world) if head else None, request.remote
     if head is None or base is None:
         return Delivered(drawn)
-    if read_past(repo, base, {}, drawn.plan.root, branch=head).stranger is not None:
-        world.tell(f"{request.remote.branch} is left as it is: it holds work that is not ours")
-        return Delivered(drawn, branch=request.remote.branch)
+    is_made_for_it = is_for_branch(commit_info(repo, head).message, remote.branch)
+    if not is_made_for_it or read_past(repo, base, {}, drawn.plan.root, branch=head).stranger is not None:
+        world.tell(f"{remote.branch} is left as it is: it holds work that is not ours")
+        return Delivered(drawn, branch=remote.branch)
     world.proceed()
     url = None
     if request.forge is not None:
@@ -159,9 +176,9 @@ def _withdrawn(repo: Repository, request: Request, drawn: Drawn, head: str | Non
         if found is not None:
             request.forge.close(found, "The plan is what the base holds now: there is nothing left to merge.")
             url = found.url
-    remote = request.remote
     try:
         patiently(lambda: delete_branch(repo, remote.name, remote.branch, head, remote.access), world)
     except MovedError:
         return None
+    world.tell(f"{remote.branch} is deleted at the remote: it was at {head}, and nothing is left to propose")
     return Delivered(drawn, branch=remote.branch, url=url)

@@ -103,12 +103,30 @@ class Delivered:
         return self.drawn.basis
 
 
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A commit on its way to a branch: all that is left to tell where the run is cut short.
+
+    Attributes:
+        commit: its id.
+        branch: the branch, without refs/heads/; None where HEAD is on none.
+        is_pushed: whether the branch is the remote's.
+        is_certain: whether it is there; else it may be there or not.
+    """
+
+    commit: str
+    branch: str | None
+    is_pushed: bool = False
+    is_certain: bool = False
+
+
 @dataclass(frozen=True)
 class World:
     """What delivery needs of the outside beside git: a clock, patience, and somebody to tell.
 
     `tell` is told what a person should know, `show` each line that a hook prints, `count` the outcome of each push.
     `proceed` is asked right before anything is committed or pushed; it raises where this process may no longer do so.
+    `landing` is told of each commit before it is sent on its way, and once it is there; None: it did not get there.
     """
 
     now: Callable[[], datetime]
@@ -118,6 +136,7 @@ class World:
     show: Callable[[str], None]
     count: Callable[[Pushed], None] = lambda _: None
     proceed: Callable[[], None] = lambda: None
+    landing: Callable[[Landing | None], None] = lambda _: None
 
     def back_off(self, tries: int, *, first: float = 0.2, most: float = 10.0) -> None:
         """Wait after the `tries`-th failure: twice as long each time, and up to half as much again by chance."""

@@ -14,7 +14,7 @@ from itertools import chain
 from gitops_ds.errors import Fault, UsageError
 from gitops_ds.guards.freeze import frozen, in_words
 from gitops_ds.guards.fresh import fresh_clusters
-from gitops_ds.intent.holding import Hold, Resume
+from gitops_ds.intent.holding import EVERY, Hold, Resume
 from gitops_ds.intent.load import Loaded
 from gitops_ds.intent.reconciler import Freeze, Guards, Reconciler
 from gitops_ds.inventory import Inventory
@@ -33,6 +33,7 @@ GUARDS = (
     "maxMoves",
     "minFreshClusters",
     "minInterval",
+    "moved",
     "neverEmpty",
     "phase",
     "reverted",
@@ -45,8 +46,6 @@ GUARDS = (
 """
 LIFTED = ("freeze", "minInterval")
 """The guards that `urgent` lifts: those that ask when, and none that asks what."""
-EVERY = "all"
-"""The name by which a Hold or Resume means every reconciler."""
 URGENT = "Gitops-Ds-Urgent"
 LONGEST_TRAILER = 500
 _SHORT = 12
@@ -103,6 +102,7 @@ def guarded(made: Plan, reconciler: Reconciler, context: GuardContext) -> Plan:
     found = chain(
         reverted(context.past, after),
         branch(context.past, after),
+        moved(context.past, reconciler, after),
         hold(context.holds, name, context.now),
         freeze(guards.freeze, context.now),
         min_interval(guards, context.past.last, context.now),
@@ -144,6 +144,23 @@ def branch(past: Past, after: frozenset[str]) -> Iterator[Held]:
         yield Held("branch", text)
 
 
+def moved(past: Past, reconciler: Reconciler, after: frozenset[str]) -> Iterator[Held]:
+    """Hold where the reconciler's folder is not the one that it wrote before: no guard could compare the two."""
+    name, root = reconciler.metadata.name, reconciler.spec.rendered
+    for one in past.moved:
+        if one.how == "left":
+            what = f"{name} writes to {root}/ now, and {one.folder}/ still holds what it wrote"
+            way = f"`git mv {one.folder} {root}` moves it along, or put `rendered: {one.folder}` back"
+            yield Held("moved", f"{what}: {way}")
+        elif one.how == "foreign":
+            what = f"{root}/ is where {name} writes now, and holds what reconciler {one.owner} wrote"
+            yield Held("moved", f"{what}: put `rendered` back, or `git mv` the folders along with it")
+        elif one.commit not in after:
+            what = f"{name} writes to {root}/ now, and {one.folder}/, where {one.commit[:_SHORT]} wrote, was removed"
+            way = f"put {one.folder}/ back and `git mv {one.folder} {root}`"
+            yield Held("moved", f"{what}: {way}, or `gitops-ds resume {one.commit[:_SHORT]}` lets it start anew")
+
+
 def hold(holds: Sequence[Loaded[Hold]], name: str, now: datetime) -> Iterator[Held]:
     """Hold while a Hold for this reconciler, or for all, stands in `intent/` and has not ended."""
     for one in holds:
@@ -166,8 +183,14 @@ def freeze(freezes: Sequence[Freeze], now: datetime) -> Iterator[Held]:
 
 
 def min_interval(guards: Guards, last: datetime | None, now: datetime) -> Iterator[Held]:
-    """Hold until minInterval has passed since the last plan that got into git."""
-    if last is not None and now < (until := (last + guards.minInterval).astimezone(UTC)):
+    """Hold until minInterval has passed since the last plan that got into git.
+
+    A commit's time is its machine's, or whatever somebody made it say. One in the future is believed up to one
+    interval from now, as of a clock that is fast, so that no commit holds for longer than two.
+    """
+    if last is None or last - now > guards.minInterval:
+        return
+    if now < (until := (last + guards.minInterval).astimezone(UTC)):
         text = f"the last commit was at {in_words(last.astimezone(UTC), UTC)}, minInterval lasts until"
         yield Held("minInterval", f"{text} {in_words(until, UTC)}", until)
 

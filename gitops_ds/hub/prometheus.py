@@ -28,6 +28,8 @@ from gitops_ds.intent.scoring import score_object_name
 from gitops_ds.intent.sources import PrometheusServer, ScoreSource
 from gitops_ds.inventory import Inventory, Sample, ScoreObject, Skipped
 
+LONGEST_SECRET = 65_536
+"""Characters that are read of a file with a token or password, which may be a device that never ends."""
 TRIES: Final = 4
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 20.0
@@ -141,7 +143,8 @@ def _access(server: PrometheusServer) -> Access:
 def _secret(file: str, what: str) -> str:
     place = Place(file)
     try:
-        text = Path(file).expanduser().read_text(encoding="utf-8").strip()
+        with Path(file).expanduser().open(encoding="utf-8") as lines:
+            text = lines.read(LONGEST_SECRET).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = (error.strerror or "") if isinstance(error, OSError) else "it is no text"
         raise HubError(Fault(f"the file of the {what} cannot be read", place, why)) from None

@@ -10,6 +10,11 @@ from pydantic import AfterValidator, Field
 
 from gitops_ds.intent.base import API_VERSION, DnsLabel, Strict, Text
 
+EVERY = "all"
+"""The name by which a Hold, Resume or Abort means every reconciler."""
+UNNAMED = "default"
+"""The name that a reconciler has where no document gives it one."""
+
 
 def _instant(text: str) -> str:
     found = datetime.fromisoformat(text)

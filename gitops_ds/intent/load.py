@@ -24,7 +24,7 @@ from gitops_ds.ids import HUB, IntentId, IntentName, Namespace, WorkloadId, Work
 from gitops_ds.intent.base import API_VERSION
 from gitops_ds.intent.dimension import dimension_checks
 from gitops_ds.intent.dsf_params import DsfParams, form_path, looks_like_params, to_intent
-from gitops_ds.intent.holding import Abort, Hold, Resume
+from gitops_ds.intent.holding import EVERY, UNNAMED, Abort, Hold, Resume
 from gitops_ds.intent.placement import PlacementIntent, cross_checks
 from gitops_ds.intent.reconciler import Reconciler, overlaps
 from gitops_ds.intent.scoring import ScoringIntent, clashes, scoring_checks
@@ -124,11 +124,13 @@ def load_all(files: Mapping[str, bytes]) -> Intents:
     """
     faults: list[Fault] = []
     found: list[Loaded[Any]] = []
+    broken = False
     for path in sorted(files):
         try:
             documents = read_strict(files[path], path)
         except InputError as error:
             faults += error.faults
+            broken = True
             continue
         if not documents:
             faults.append(_nothing(path))
@@ -137,6 +139,7 @@ def load_all(files: Mapping[str, bytes]) -> Intents:
                 found.append(_load(document, path))
             except InputError as error:
                 faults += error.faults
+                broken = broken or _may_name_a_reconciler(document.value)
     placements = sorted((one for one in found if isinstance(one, LoadedIntent)), key=lambda o: (o.id, o.source.file))
     scorings = sorted((one for one in found if isinstance(one, LoadedScoring)), key=lambda o: (o.id, o.source.file))
     faults += _clashes(placements, scorings)
@@ -146,11 +149,13 @@ def load_all(files: Mapping[str, bytes]) -> Intents:
     for i, path_, what, fix in overlaps(tuple(one.intent for one in reconcilers)):
         faults.append(Fault(what, reconcilers[i].at(*path_), fix=fix))
     faults += _unknown_sources(placements, reconcilers)
+    said = (_of(Hold, found), _of(Resume, found), _of(Abort, found))
+    if not broken:  # else it may well be the reconciler that cannot be read
+        faults += _unknown_names([one for several in said for one in several], reconcilers)
     if not (placements or scorings or faults):
         fix = "write one: `gitops-ds init` starts you off, docs/intent.md explains"
         faults.append(Fault("no intent found in intent/", fix=fix))
     raise_faults(InputError, faults)
-    said = (_of(Hold, found), _of(Resume, found), _of(Abort, found))
     return Intents(tuple(placements), tuple(scorings), reconcilers, *said)
 
 
@@ -341,6 +346,22 @@ def _unknown_sources(placements: Iterable[LoadedIntent], reconcilers: Iterable[L
                     what = f"no Reconciler of this intent has the score source {score.source}"
                     at = one.at("spec", "preference", "scores", i, "source")
                     yield Fault(what, at, fix=guess(score.source, names, "sources"))
+
+
+def _may_name_a_reconciler(value: Any) -> bool:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return not isinstance(kind, str) or kind == Reconciler.__name__ or kind not in KINDS
+
+
+def _unknown_names(said: Iterable[Loaded[Any]], reconcilers: Iterable[Loaded[Reconciler]]) -> Iterator[Fault]:
+    """What is said to a reconciler that the repository does not have: nobody would hear it, a Hold least of all."""
+    known = [one.intent.metadata.name for one in reconcilers] or [UNNAMED]
+    for one in said:
+        name = one.intent.metadata.name
+        if name not in (*known, EVERY):
+            what = f"{one.intent.kind} of {name}, which is no reconciler of this repository"
+            fix = f"one of: {', '.join((*known, EVERY))}; or delete the document"
+            yield Fault(what, one.at("metadata", "name"), fix=fix)
 
 
 def _clashes(found: Iterable[LoadedIntent], scorings: Iterable[LoadedScoring]) -> Iterator[Fault]:

@@ -6,8 +6,11 @@ Owns the fields, their meaning and their defaults. Owns no git, no network, and 
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import cache
+from importlib.resources import files
 from typing import Annotated, Literal, Self
-from zoneinfo import ZoneInfo, available_timezones
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -24,7 +27,8 @@ _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}(?:/[A-Za-z0-9_][A-Za-z0
 _RENDERED = re.compile(r"[a-z0-9][a-z0-9.-]{0,100}(?:/[a-z0-9][a-z0-9.-]{0,100})*")
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]|24:00")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
-_BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,200}(?<![./])")
+_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)))\w[\w./+@#=,-]{0,200}(?<![./])")
+_REQUEST_BRANCH = ("spec", "git", "pullRequest", "branch")
 _WORD = re.compile(r"\$(?:\{([^}]*)\}|(\$)|)")
 
 
@@ -42,9 +46,45 @@ def _rendered(text: str) -> str:
     return text
 
 
-def _branch(text: str) -> str:
-    if _BRANCH.fullmatch(text.replace("${name}", "name")) is None:
-        raise ValueError(f'"{text}" is no name of a branch')
+def branch_name(text: str) -> str:
+    """`text`, where it is the short name of a branch, such as `main`.
+
+    A full name is refused as well: what is given by two names would be taken for two branches, and what is no branch
+    for one.
+
+    Raises:
+        ValueError: it is none; says how it is to be written.
+    """
+    if text.startswith("refs/"):
+        raise ValueError(f'"{text}" is no name of a branch: write it short, such as main')
+    if text in ("@", "HEAD"):
+        raise ValueError(f'"{text}" is no name of a branch: write the name that it has, such as main')
+    if _BRANCH.fullmatch(text) is None:
+        why = "it has a blank in it" if re.search(r"\s", text) else "" if text else "it is empty"
+        raise ValueError(f'"{text}" is no name of a branch' + (f": {why}" if why else ""))
+    return text
+
+
+def _template_branch(text: str) -> str:
+    branch_name(text.replace("${name}", "name"))
+    return text
+
+
+def _remote(text: str) -> str:
+    """A remote's name or URL; what a URL holds besides an address is refused, and not repeated in the message."""
+    if "://" not in text:
+        return text
+    try:
+        parts = urlsplit(text)
+        bad = parts.port == 0
+    except ValueError:
+        bad = True
+    if bad:
+        raise ValueError("this is no URL of a remote: its host or port is none")
+    if parts.password is not None or (parts.username is not None and parts.scheme.lower() != "ssh"):
+        raise ValueError("a URL with a user name or a password in it would be committed: use username and tokenFile")
+    if parts.scheme.lower() != "file" and (parts.query or parts.fragment):
+        raise ValueError("a remote's URL has no ? and no # here: a token goes into tokenFile")
     return text
 
 
@@ -62,9 +102,16 @@ def _date(text: str) -> str:
 
 
 def _zone(text: str) -> str:
-    if text not in available_timezones():
+    if text not in _zones():
         raise ValueError(f'"{text}" is no IANA time zone: write one such as Europe/Berlin or UTC')
     return text
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """The names that IANA gives, and none that a machine has of its own, such as localtime."""
+    listed = files("tzdata").joinpath("zones").read_text(encoding="utf-8")
+    return frozenset(listed.split()) - {"Factory"}
 
 
 def _template(text: str) -> str:
@@ -77,7 +124,8 @@ def _template(text: str) -> str:
 
 Folder = Annotated[str, AfterValidator(_folder), Field(examples=["intent/prod"])]
 RenderedFolder = Annotated[str, AfterValidator(_rendered), Field(examples=["rendered"])]
-Branch = Annotated[str, AfterValidator(_branch), Field(examples=["main"])]
+Branch = Annotated[str, AfterValidator(branch_name), Field(examples=["main"])]
+TemplateBranch = Annotated[str, AfterValidator(_template_branch), Field(examples=["gitops-ds/${name}"])]
 TimeOfDay = Annotated[str, AfterValidator(_clock), Field(examples=["22:30"])]
 Day = Annotated[str, AfterValidator(_date), Field(examples=["2026-12-20"])]
 Zone = Annotated[str, AfterValidator(_zone), Field(examples=["Europe/Berlin"])]
@@ -122,7 +170,7 @@ class Promoter(Strict):
 class PullRequest(Strict):
     """The pull (or merge) request that carries a plan."""
 
-    branch: Branch = "gitops-ds/${name}"
+    branch: TemplateBranch = "gitops-ds/${name}"
     """The branch that holds the one commit; `${name}` is the reconciler's name."""
     provider: Literal["auto", "github", "gitlab", "gitea", "none"] = "auto"
     """Whose API opens it; `auto` tells by the remote's host name, `none` pushes the branch alone."""
@@ -133,13 +181,17 @@ class PullRequest(Strict):
     promoter: Promoter | None = None
     """Push for GitOps Promoter instead."""
 
+    def branch_of(self, name: str) -> str:
+        """The branch of the reconciler `name`."""
+        return self.branch.replace("${name}", name)
+
 
 class Git(Strict):
     """How a plan gets into git."""
 
     mode: Literal["commit", "push", "pull-request"] = "commit"
     """A commit on the branch here, a push to the remote's branch, or a branch of its own with a pull request."""
-    remote: Text = "origin"
+    remote: Annotated[Text, AfterValidator(_remote)] = "origin"
     """The remote that is pushed to: its name here, or its URL."""
     branch: Branch | None = None
     """The branch that is read and gets the plan. Default: the current one; the remote's default one for a URL."""
@@ -163,12 +215,6 @@ class Git(Strict):
     """The certificate authority of an https remote and its API. Default: the system's."""
     timeout: Duration = timedelta(minutes=2)
     """How long one call of the remote may take."""
-
-    @model_validator(mode="after")
-    def _own_branch(self) -> Self:
-        if self.mode == "pull-request" and self.branch is not None and self.branch == self.pullRequest.branch:
-            raise ValueError("pullRequest.branch must not be the branch that is merged into")
-        return self
 
 
 class Freeze(Strict):
@@ -315,6 +361,9 @@ def overlaps(several: tuple[Reconciler, ...]) -> Iterator[tuple[int, Path, str, 
     for i, one in enumerate(several):
         for path, what in doubled_sources(one.spec.scoreSources):
             yield i, ("spec", "scoreSources", *path), what, "rename one of them"
+        if _request_branch(one) is not None and _request_branch(one) == one.spec.git.branch:
+            what = f"reconciler {one.metadata.name} would propose {one.spec.git.branch} to be merged into itself"
+            yield i, _REQUEST_BRANCH, what, "name a branch of its own, or none"
         for other in several[:i]:
             mine, theirs = f"{one.spec.rendered}/", f"{other.spec.rendered}/"
             if one.metadata.name == other.metadata.name:
@@ -322,3 +371,23 @@ def overlaps(several: tuple[Reconciler, ...]) -> Iterator[tuple[int, Path, str, 
             elif mine.startswith(theirs) or theirs.startswith(mine):
                 what = f"reconcilers {other.metadata.name} and {one.metadata.name} write into one another's folder"
                 yield i, ("spec", "rendered"), what, "give each a folder of its own"
+            for what in _shared_branches(other, one):
+                yield i, _REQUEST_BRANCH, what, "give each a branch of its own, or leave it out"
+
+
+def _request_branch(one: Reconciler) -> str | None:
+    """The branch that its pull request has, or has when one is asked for; None where Promoter opens it."""
+    request = one.spec.git.pullRequest
+    return None if request.promoter else request.branch_of(one.metadata.name)
+
+
+def _shared_branches(other: Reconciler, one: Reconciler) -> Iterator[str]:
+    """Why the pull-request branch of one of the two is the other's as well; those of different remotes are not."""
+    if other.spec.git.remote != one.spec.git.remote or other.metadata.name == one.metadata.name:
+        return
+    theirs, mine = _request_branch(other), _request_branch(one)
+    if mine is not None and mine == theirs:
+        yield f"reconcilers {other.metadata.name} and {one.metadata.name} have the same pull-request branch, {mine}"
+    for first, branch, second in ((one, mine, other), (other, theirs, one)):
+        if branch is not None and branch == second.spec.git.branch:
+            yield f"reconciler {first.metadata.name} would replace {branch}, which {second.metadata.name} plans from"

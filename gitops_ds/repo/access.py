@@ -25,6 +25,8 @@ ANY_NAME = "x-access-token"
 
 _SLOWEST = 60
 """Seconds without a byte after which an http transfer is given up."""
+_LONGEST = 65_536
+"""Characters of a token and the line that it stands on; more is no token."""
 _CONNECT = 20
 """Seconds in which ssh must have a connection."""
 
@@ -34,7 +36,7 @@ class Access:
     """What is needed to reach a remote; whatever is None is left to git's own settings, helpers and agents.
 
     Attributes:
-        token_file: a file whose first line is the password or token for http and https; read anew for each command.
+        token_file: a file of one line, the password or token for http and https; read anew for each command.
         username: the user name that goes with it.
         ca_file: the certificates (PEM) that sign the server's.
         ssh_key: the private key for ssh; no other key, and no agent, is then tried.
@@ -82,12 +84,16 @@ def granted(raw: str, found: Address, access: Access, *, own_ssh: bool = False) 
         own_ssh: the user has an ssh command of their own, which is left as it is unless `access` says how to use ssh.
 
     Raises:
-        RepositoryError: a file of `access` cannot be read, or the token file is empty.
+        RepositoryError: a file of `access` cannot be read, or the token file has no token, or a name or password is no
+            single line: what follows the line would be taken for more of what git is told.
     """
     for file in (access.ca_file, access.ssh_key, access.known_hosts):
         _check_readable(file)
     with tempfile.TemporaryDirectory(prefix="gitops-ds-") as folder:
         password = None if access.token_file else access.password or found.password
+        for text, what in ((password, "password"), (access.username or found.username, "user name")):
+            if text and not text.isprintable():
+                raise RepositoryError(Fault(f"the {what} for the remote has a line break or control character in it"))
         token_file = access.token_file
         if token_file is None and password is not None:
             token_file = Path(folder, "password")
@@ -159,22 +165,28 @@ def _ssh_word(path: Path) -> str:
 
 def _check_readable(file: Path | None) -> None:
     if file is not None:
-        _first_line(file)
+        _text(file)
 
 
 def _token(file: Path | None) -> str | None:
     if file is None:
         return None
-    found = _first_line(file)
+    fix = "put the token on its first line, and nothing else"
+    if file.exists() and not file.is_file():
+        raise RepositoryError(Fault("the token file is no regular file", Place(str(file)), fix=fix))
+    found = _text(file).rstrip("\r\n")
     if not found:
-        raise RepositoryError(Fault("the token file is empty", Place(str(file)), fix="put the token on its first line"))
+        raise RepositoryError(Fault("the token file is empty", Place(str(file)), fix=fix))
+    if not found.isprintable() or len(found) >= _LONGEST:
+        raise RepositoryError(Fault("the token file holds more than a token", Place(str(file)), fix=fix))
     return found
 
 
-def _first_line(file: Path) -> str:
+def _text(file: Path) -> str:
+    """The beginning of a file: more of it than any token has, and no more of a device that never ends."""
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
-            return lines.readline().rstrip("\r\n")
+            return lines.read(_LONGEST)
     except OSError as error:
         raise RepositoryError(
             Fault("the file cannot be read", Place(str(file)), why=error.strerror or str(error))

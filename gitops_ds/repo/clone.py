@@ -21,7 +21,7 @@ from gitops_ds.repo.claim import locked
 from gitops_ds.repo.gitcmd import Repository, ask, git, text, try_git
 from gitops_ds.repo.outcome import fetch_failure
 from gitops_ds.repo.partial import fetch_missing
-from gitops_ds.repo.remote import conversation, default_branch, fetch_branch, full_ref
+from gitops_ds.repo.remote import conversation, default_branch, fetch_branch, full_ref, refuse_wrong
 from gitops_ds.repo.urls import address, mask
 
 _PACKS = 50
@@ -43,13 +43,15 @@ def open_clone(url: str, cache: Path, access: Access, branch: str | None = None)
 
     Raises:
         TransientError, RefusedError: the remote cannot be reached, or lets nobody in with these credentials.
-        RepositoryError: there is no such repository or branch, or the cache cannot be written.
+        RepositoryError: the URL is none, there is no such repository or branch, or the cache cannot be written.
         ContentionError: another process has been making the clone for too long.
     """
+    refuse_wrong(url)
     clean, username, password = address(url)
     if (username or password) and not access.gives_password:
         access = replace(access, username=access.username or username, password=password)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", clean.rstrip("/").rpartition("/")[2].removesuffix(".git")).strip("-.")
+    last = clean.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    name = last if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", last) else "clone"
     digest = hashlib.sha256(clean.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     folder = cache.absolute() / f"{name[:40]}-{digest}.git"
     try:

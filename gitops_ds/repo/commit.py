@@ -12,7 +12,7 @@ last step ends is repaired by `bring_up_to_date`.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -58,6 +58,7 @@ def commit_files(
     expected_head: str,
     branch: str | None = None,
     signing: Signing | None = None,
+    moving: Callable[[str, bool], None] = lambda _, __: None,
 ) -> str:
     """Commit files on top of `expected_head`, and bring them up to date wherever the branch is checked out.
 
@@ -70,6 +71,7 @@ def commit_files(
         expected_head: the full id of the commit that `owned` was made for.
         branch: the full ref to move, such as `refs/heads/main`; by default what HEAD is on, or a detached HEAD itself.
         signing: the key to sign with; None signs nothing, whatever git's own settings say.
+        moving: is told the new commit before the branch moves to it (False), and as soon as it has (True).
 
     Returns:
         The id of the new commit, or `expected_head` where no file differs from it: then nothing is written at all.
@@ -93,7 +95,9 @@ def commit_files(
         refuse_local_edits(place, head, owned)
     words = _Words(message, _author(identity, when), identity, signing)
     commit = _store(repo, expected_head, changes, owned, words)
+    moving(commit, False)
     _move(repo, ref, expected_head, commit, words)
+    moving(commit, True)
     raise_faults(RepositoryError, [fault for place in places for fault in _bring_along(place, changes, commit)])
     return commit
 

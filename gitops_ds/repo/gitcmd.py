@@ -268,44 +268,39 @@ def _execute(
     from git import GitCommandNotFound
 
     try:
-        if limit is not None:
-            return _execute_within(limit, layer, command, stdin, env)
-        return layer.execute(
-            command,
-            istream=stdin,
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            env=env,
-        )
+        return _execute_within(limit, layer, command, stdin, env)
     except (GitCommandNotFound, PermissionError) as error:
         raise _not_installed() from error
 
 
 def _execute_within(
-    limit: timedelta, layer: Git, command: list[str], stdin: int, env: Mapping[str, str]
+    limit: timedelta | None, layer: Git, command: list[str], stdin: int, env: Mapping[str, str]
 ) -> tuple[int, bytes, str]:
-    """Run a command in a session of its own: no terminal to ask at, and a group that can be killed as a whole."""
-    process = layer.execute(command, istream=stdin, as_process=True, env=env, start_new_session=True)
+    """Run a command, and leave nothing of it running whatever happens.
+
+    One with a limit gets a session of its own: no terminal to ask at, and a group that can be killed as a whole.
+    """
+    is_group = limit is not None
+    process = layer.execute(command, istream=stdin, as_process=True, env=env, start_new_session=is_group)
     try:
-        out, err = process.communicate(timeout=limit.total_seconds())
+        out, err = process.communicate(timeout=limit.total_seconds() if limit else None)
     except subprocess.TimeoutExpired:
-        out, err = _end(process)
+        assert limit is not None
+        out, err = _end(process, is_group=is_group)
         words = f"\ngitops-ds: no answer within {limit.total_seconds():g} seconds"
         return TIMED_OUT, out, err.decode(errors="replace") + words
     except BaseException:
-        _end(process)
+        _end(process, is_group=is_group)
         raise
     return process.returncode, out, err.decode(errors="replace")
 
 
-def _end(process: Git.AutoInterrupt) -> tuple[bytes, bytes]:
+def _end(process: Git.AutoInterrupt, *, is_group: bool) -> tuple[bytes, bytes]:
     """End a command and all that it started; what it wrote until then."""
     written = b"", b""  # where something left the group and holds the pipes, there is nobody to wait for
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+            (os.killpg if is_group else os.kill)(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             written = process.communicate(timeout=_GRACE)
     return written

@@ -24,7 +24,7 @@ from gitops_ds.repo.claim import locked
 from gitops_ds.repo.gitcmd import Answer, Repository, ask, common_dir, git, text, try_git, zero_split
 from gitops_ds.repo.history import is_ancestor
 from gitops_ds.repo.outcome import fetch_failure, push_failure
-from gitops_ds.repo.urls import Address, address, is_url, mask
+from gitops_ds.repo.urls import Address, address, is_url, mask, wrong_with
 
 _QUIET = ("--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-prune", "--refmap=")
 _PUSH = ("--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed")
@@ -154,6 +154,18 @@ def full_ref(branch: str) -> str:
     return branch if branch.startswith("refs/") else f"refs/heads/{branch}"
 
 
+def refuse_wrong(url: str) -> None:
+    """Let no URL pass that cannot be used, or that has more than an address in it.
+
+    Raises:
+        RepositoryError: says why, and repeats nothing of the URL.
+    """
+    why = wrong_with(url)
+    if why:
+        what = "this URL of a repository cannot be used"
+        raise RepositoryError(Fault(what, why=why, fix="write it such as https://git.example.com/platform/fleet.git"))
+
+
 @contextmanager
 def conversation(
     repo: Repository | Path, remote: str, access: Access, *, push: bool = False
@@ -168,6 +180,7 @@ def conversation(
     """
     if remote.startswith("-") or not remote:
         raise RepositoryError(Fault("this is neither a remote's name nor a URL", Place(mask(remote) or "''")))
+    refuse_wrong(remote)
     argument = address(remote).url if is_url(remote) else remote
     raw = argument if is_url(remote) else _configured(repo, remote, push)
     found = _resolved(repo, argument, push)

@@ -14,6 +14,9 @@ from urllib.parse import unquote, urlsplit
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCP_LIKE = re.compile(r"(?:[^/:@\s]+@)?(?:\[[^\]\s]+\]|[^/:@\[\]\s]+):(?!:)\S")
 _USER_INFO = re.compile(r"://[^\s/'\"<>]*@")
+_BAD_USER_INFO = re.compile(r"://[^\s/'\"<>@\[\]]*:(?!\d*(?:[/?#\s'\"<>]|$))[^\s'\"<>]*@")
+"""The same with a password that has a / in it unescaped: what stands for the port is no number."""
+_QUERY = re.compile(r"(://[^\s?'\"<>]*\?)[^\s'\"<>]+")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 
 
@@ -27,7 +30,10 @@ class Address(NamedTuple):
     @property
     def server(self) -> str | None:
         """Scheme, host and port of an http or https URL; None for any other."""
-        parts = urlsplit(self.url) if _is_http(self.url) else None
+        try:
+            parts = urlsplit(self.url) if _is_http(self.url) else None
+        except ValueError:  # git says what it makes of it
+            return None
         return f"{parts.scheme}://{parts.netloc}" if parts else None
 
 
@@ -55,9 +61,34 @@ def address(url: str) -> Address:
     return Address(f"{scheme}://{host}{slash}{path}", unquote(name) or None, unquote(password) or None)
 
 
+def wrong_with(url: str) -> str:
+    """Why a URL cannot be used; "" where it can, and for what is no `scheme://...`. Repeats nothing of it.
+
+    What follows a ? is refused over http: a token there would stand in settings, process lists and logs.
+    """
+    if not _SCHEME.match(url) or url.lower().startswith("file://"):
+        return ""
+    if any(c.isspace() or not c.isprintable() for c in url):
+        return "it has a blank or a control character in it"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "its host or port is none"
+    if port == 0 or not parts.hostname:
+        return "its host or port is none"
+    if _is_http(url) and ("?" in url or "#" in url):
+        return "a ? or # has no place in it: give a token by GITOPS_DS_TOKEN_FILE or GITOPS_DS_TOKEN"
+    return ""
+
+
 def mask(text: str) -> str:
-    """A text of git or of a remote as it may be shown: no credentials in URLs, no control characters but line ends."""
-    shown = _USER_INFO.sub("://***@", _ANSI.sub("", text)).replace("\r", "\n").replace("\t", " ")
+    """A text of git or of a remote as it may be shown: no secrets of URLs, no control characters but line ends.
+
+    The secrets of a URL are its credentials, and all that follows a ?.
+    """
+    shown = _BAD_USER_INFO.sub("://***@", _ANSI.sub("", text))
+    shown = _QUERY.sub(r"\1***", _USER_INFO.sub("://***@", shown)).replace("\r", "\n").replace("\t", " ")
     return "".join(c for c in shown if c == "\n" or not unicodedata.category(c).startswith("C"))
 
 

@@ -2,7 +2,7 @@
 
     loop       rounds, one after the other, each with a reading of its own; what a failed one means
     pace       how long to wait for the next
-    signals    what the operating system tells: stop, stop at once, one round now; children: the workers' end
+    signals    what the operating system tells: stop, stop at once, one round now
     election   which of several replicas works, by a Kubernetes Lease
     logs, metrics, health, web   what can be seen from outside
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from gitops_ds.watch.children import kill_workers
+from gitops_ds.processes import kill_workers
 
 GRACE = 20.0
 """Seconds that a round may go on after the first signal to stop: Kubernetes kills after 30."""

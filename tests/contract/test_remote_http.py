@@ -42,7 +42,7 @@ def top(web: Web, bare: Path) -> Path:
 @pytest.fixture
 def token(tmp_path: Path) -> Path:
     file = tmp_path / "tok'en file"
-    file.write_text(f"{MARKER}\r\nsecond line\n")
+    file.write_bytes(f"{MARKER}\r\n".encode())
     return file
 
 
@@ -254,6 +254,14 @@ class TestCredentials:
             fetch_branch(repo, "origin", "main", Access(token_file=tmp_path / "empty"))
         with pytest.raises(RepositoryError, match="none: the file cannot be read"):
             fetch_branch(repo, "origin", "main", Access(ca_file=tmp_path / "none"))
+        with pytest.raises(RepositoryError, match="no regular file"):
+            fetch_branch(repo, "origin", "main", Access(token_file=Path("/dev/zero")))
+        (tmp_path / "two").write_text("abc\nhost=evil\n")
+        with pytest.raises(RepositoryError, match="holds more than a token"):
+            fetch_branch(repo, "origin", "main", Access(token_file=tmp_path / "two"))
+        for access in (Access(password="a\nhost=evil"), Access(password="a", username="b\nhost=evil")):
+            with pytest.raises(RepositoryError, match="has a line break or control character in it"):
+                fetch_branch(repo, "origin", "main", access)
 
     @pytest.mark.parametrize("given", ["token file", "url"])
     def test_no_secret_leaves(

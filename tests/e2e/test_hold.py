@@ -173,3 +173,43 @@ def test_nothing_is_committed_into_the_middle_of_a_merge(settled: Fleet) -> None
     before = settled.state()
     assert_refused(settled.run("hold", "--reason", "x", env=ADA), 1, "in the middle of a merge")
     assert settled.state() == before
+
+
+def test_what_is_said_to_nobody_is_an_error_and_no_silence(fresh: Fleet) -> None:
+    fresh.write("intent/r.yaml", RECONCILER.format("prod", "rendered"))
+    fresh.commit("one")
+    assert fresh.run("hold", "--no-commit", "--reason", "x", "--by", "Ada").code == 0
+    fresh.edit("intent/r.yaml", "prod", "prdo")
+    fresh.commit("renamed")
+    what = "Hold of prod, which is no reconciler of this repository"
+    place = "intent/gitops-ds-hold-prod.yaml:4:"
+    for words in (["validate"], ["reconcile"], ["plan"]):
+        answer = fresh.run(*words)
+        assert_refused(answer, 1, what, "one of: prdo, all")
+        assert place in answer.err
+
+
+def test_resume_takes_no_commit_that_holds_nothing_and_names_the_one_that_does(settled: Fleet) -> None:
+    power(settled)
+    ours = settled.reconcile()["commit"]
+    assert_refused(settled.run("resume", "HEAD~1", env=ADA), 64, "holds no reconciler", "git fetch")
+    settled.git("checkout", "-q", "-b", "back")
+    settled.git("revert", "--no-edit", ours)
+    side = settled.head
+    settled.git("checkout", "-q", "-")
+    settled.git("merge", "-q", "--no-ff", "-m", "Merge pull request #7", "back")
+    merge, before = settled.head, settled.state()
+    wrong = settled.run("resume", side, env=ADA)
+    assert_refused(wrong, 64, f"the merge {merge[:12]} brought it to the branch", f"gitops-ds resume {merge[:12]}")
+    assert_refused(settled.run("resume", ours, env=ADA), 64, f'what holds is {merge[:12]} ("Merge pull request #7")')
+    assert settled.state() == before
+    assert settled.run("resume", merge, env=ADA).code == 0
+    assert settled.reconcile()["status"] == "changed"
+
+
+def test_an_old_plan_that_somebody_picked_again_holds(settled: Fleet) -> None:
+    first = settled.head
+    power(settled)
+    settled.reconcile()
+    settled.git("cherry-pick", "-X", "theirs", first)
+    assert guards(settled.reconcile(code=3)) == ["reverted"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.fleet import INTENT, PERFORMANCE, POWER, Answer, Fleet
+from tests.e2e.fleet import INTENT, PERFORMANCE, POWER, Answer, Fleet, assert_refused
 from tests.e2e.published import Published, published
 from tests.forges import TOKEN, GitHubSite, serving
 
@@ -77,6 +77,7 @@ def test_a_plan_is_proposed_updated_in_place_and_withdrawn(remote: Published, si
     done = propose(remote)
     assert done.code == 0, done
     assert BRANCH not in remote.git("branch", "--list", BRANCH)
+    assert f"{BRANCH} is deleted at the remote" in " ".join(done.err.split())
     assert site.pulls[0]["state"] == "closed"
 
 
@@ -96,6 +97,7 @@ def test_a_persons_commit_on_the_branch_is_never_replaced(remote: Published, sit
     assert held.code == 3, held
     assert "Please wait" in " ".join(held.out.split())
     assert remote.log(branch=BRANCH)[0] == theirs
+    fleet.git("fetch", "--quiet", "origin")
     assert fleet.run("resume", theirs, "--by=Pat").code == 0
     fleet.git("push", "--quiet", f"file://{remote.bare}", "HEAD:main")
     assert propose(remote).code == 0
@@ -145,3 +147,88 @@ def test_promoter_gets_its_branch_and_metadata(fresh: Fleet) -> None:
     fresh.git("push", "--quiet", "origin", "HEAD:main")
     assert fresh.run("reconcile").code == 0
     assert remote.log(branch=branch)[0] == commit
+
+
+def configured(fresh: Fleet, git: str) -> Published:
+    """A remote of the fleet whose Reconciler says this of git."""
+    text = f"apiVersion: gitops-ds.io/v1alpha1\nkind: Reconciler\nmetadata: {{name: fleet}}\nspec: {{git: {git}}}\n"
+    fresh.write("intent/reconciler.yaml", text)
+    fresh.commit("The reconciler")
+    return published(fresh)
+
+
+def refs(remote: Published) -> str:
+    return remote.git("for-each-ref", "--format=%(refname) %(objectname)")
+
+
+@pytest.mark.parametrize(
+    ("git", "words"),
+    [
+        ("{mode: pull-request, pullRequest: {branch: main}}", ()),
+        ("{mode: pull-request, branch: main, pullRequest: {branch: env}}", ("--branch=env",)),
+        ("{mode: pull-request, pullRequest: {promoter: {branch: main}}}", ()),
+        ("{mode: pull-request, branch: env-next, pullRequest: {promoter: {branch: env}}}", ()),
+    ],
+)
+def test_the_base_is_never_the_branch_of_the_request(fresh: Fleet, git: str, words: tuple[str, ...]) -> None:
+    remote = configured(fresh, git)
+    for name in ("env", "env-next"):
+        remote.git("branch", name, "main")
+    before = refs(remote)
+    assert_refused(fresh.run("reconcile", *words), 64, "is both what is planned from and")
+    assert refs(remote) == before
+
+
+@pytest.mark.parametrize("name", ["refs/tags/v1", "@", "a b", ""])
+def test_no_name_of_a_branch(fresh: Fleet, name: str) -> None:
+    remote = configured(fresh, f'{{mode: pull-request, branch: main, pullRequest: {{branch: "{name}"}}}}')
+    remote.git("tag", "v1")
+    before = refs(remote)
+    assert_refused(fresh.run("reconcile"), 1, f'"{name}" is no name of a branch', "reconciler.yaml:4:")
+    fresh.edit("intent/reconciler.yaml", f'{{branch: "{name}"}}', "{}")
+    fresh.commit()
+    assert_refused(fresh.run("reconcile", "--push", f"--branch={name}"), 64, f'"{name}" is no name of a branch')
+    assert refs(remote) == before
+
+
+@pytest.mark.parametrize("mode", ["pull-request", "push"])
+def test_a_branch_that_somebody_made_of_the_base_is_neither_replaced_nor_deleted(fresh: Fleet, mode: str) -> None:
+    remote = configured(fresh, "{mode: pull-request, branch: main, pullRequest: {branch: production}}")
+    if mode == "push":  # the branch is at a plan commit of ours then, which was not made for it
+        assert fresh.run("reconcile", "--push").code == 0
+    remote.git("branch", "production", "main")
+    theirs = remote.log(branch="production")[0]
+    if mode == "push":
+        told = fresh.run("reconcile")
+        assert (told.code, "is left as it is" in told.err) == (0, True), told
+        assert remote.log(branch="production")[0] == theirs
+        fresh.git("pull", "--quiet", "origin", "main")
+    fresh.edit(INTENT, PERFORMANCE, POWER)
+    fresh.commit("Power")
+    fresh.git("push", "--quiet", "origin", "HEAD:main")
+    held = fresh.run("reconcile")
+    assert held.code == 3, held
+    said = " ".join(held.out.split())
+    assert f"production is there already, and its commit {theirs[:12]} was not made for it" in said
+    assert remote.log(branch="production")[0] == theirs
+    remote.git("branch", "-D", "production")
+    assert fresh.run("reconcile").code == 0
+    assert "Gitops-Ds-Branch: production" in remote.git("log", "-1", "--format=%B", "production")
+
+
+@pytest.mark.parametrize("way", ["merge", "squash"])
+def test_a_merged_branch_is_deleted_and_that_is_said(fresh: Fleet, way: str) -> None:
+    remote = configured(fresh, "{mode: pull-request, branch: main}")
+    assert fresh.run("reconcile").code == 0
+    made = remote.log(branch=BRANCH)[0]
+    person = remote.clone(fresh.root / "person")
+    if way == "merge":
+        person.git("merge", "--quiet", "--no-ff", "-m", "Merge", f"origin/{BRANCH}")
+    else:
+        person.git("merge", "--quiet", "--squash", f"origin/{BRANCH}")
+        person.commit(person.git("log", "-1", "--format=%B", f"origin/{BRANCH}"))
+    person.git("push", "--quiet", "origin", "HEAD:main")
+    done = fresh.run("reconcile")
+    assert done.code == 0, done
+    assert f"{BRANCH} is deleted at the remote: it was at {made}" in " ".join(done.err.split())
+    assert BRANCH not in refs(remote)

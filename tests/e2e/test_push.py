@@ -213,3 +213,74 @@ def test_a_remote_that_is_not_there(remote: Published) -> None:
     assert_refused(remote.push("--remote=upstream"), 1, "upstream")
     remote.fleet.git("remote", "set-url", "origin", f"file://{remote.bare}")
     assert_refused(remote.push("--branch=nothing"), 1, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1:1/x.git?private_token=tok-planted-7319", "a ? or # has no place in it"),
+        ("http://bob:tok-planted-7319@127.0.0.1:1/x.git#tok-planted-7319", "a ? or # has no place in it"),
+        ("http://bob:tok-planted-7319@[::1/x", "its host or port is none"),
+        ("http://bob:tok-planted-7319/more@127.0.0.1/x", "its host or port is none"),
+        ("http://bob:tok-planted-7319", "its host or port is none"),
+        ("http://[::1/x", "its host or port is none"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--repo", "--remote"])
+def test_a_url_with_more_than_an_address_is_refused_unseen(
+    remote: Published, tmp_path: Path, url: str, why: str, option: str
+) -> None:
+    cache = tmp_path / "cache"
+    words = ("reconcile", "--push", f"{option}={url}", "--branch=main")
+    for form in ("text", "json"):
+        answer = remote.fleet.run(*words, f"--output={form}", env={"GITOPS_DS_CACHE": str(cache)})
+        assert answer.code == 1, answer
+        assert why in answer.out + answer.err
+        assert MARKER not in answer.out + answer.err
+    assert not [path for path in (*cache.rglob("*"), *remote.fleet.top.rglob("*")) if MARKER in path.name]
+
+
+def test_a_query_in_the_settings_of_git_is_not_shown(remote: Published) -> None:
+    remote.fleet.git("remote", "set-url", "origin", f"http://127.0.0.1:1/x.git?private_token={MARKER}")
+    answer = remote.fleet.run("reconcile", "--push")
+    assert answer.code != 0
+    assert MARKER not in answer.out + answer.err
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        (f"http://bob:{MARKER}@git.example.com/x", "would be committed"),
+        (f"https://{MARKER}@git.example.com/x", "would be committed"),
+        (f"ssh://git:{MARKER}@git.example.com/x", "would be committed"),
+        (f"https://git.example.com/x?token={MARKER}", "no ? and no #"),
+        (f"https://bob:{MARKER}@[::1/x", "this is no URL of a remote"),
+    ],
+)
+def test_no_secret_of_a_remote_is_committed(fresh: Fleet, url: str, why: str) -> None:
+    head = "apiVersion: gitops-ds.io/v1alpha1\nkind: Reconciler\nmetadata: {name: fleet}\n"
+    fresh.write("intent/reconciler.yaml", f'{head}spec: {{git: {{remote: "{url}"}}}}\n')
+    answer = fresh.run("validate")
+    assert_refused(answer, 1, why, "reconciler.yaml:4:")
+    assert MARKER not in answer.err
+
+
+@pytest.mark.parametrize("kind", ["two lines", "device", "long", "environment"])
+def test_what_is_no_token_alone_is_refused(remote: Published, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{MARKER}\nhost=evil\n" if kind == "two lines" else MARKER * 10_000)
+    env = {"GITOPS_DS_TOKEN_FILE": "/dev/zero" if kind == "device" else str(file)}
+    if kind == "environment":
+        env = {"GITOPS_DS_TOKEN": f"{MARKER}\nhost=evil"}
+    answer = remote.fleet.run("reconcile", "--push", env=env)
+    assert answer.code in {1, 64}, answer
+    assert {"device": "no regular file", "environment": "line break"}.get(kind, "more than a token") in answer.err
+    assert MARKER not in answer.err
+    assert ours(remote) == []
+
+
+@pytest.mark.parametrize("words", [("--push", "--pull-request"), ("--commit", "--push"), ("--pull-request", "--push")])
+def test_there_is_one_way_into_git(remote: Published, words: tuple[str, ...]) -> None:
+    for verb in ("reconcile", "watch"):
+        assert_refused(remote.fleet.run(verb, *words), 64, "do not go together")
+    assert ours(remote) == []

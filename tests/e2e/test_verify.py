@@ -309,7 +309,7 @@ def test_the_reconciler_says_where_the_tree_is(fresh: Fleet) -> None:
     commit = fresh.reconcile()["commit"]
     found = verify(fresh)
     assert (found["commit"], found["reconciler"]) == (commit, "prod")
-    assert "nothing outside out/prod/ is changed" in json.dumps(found)
+    assert "nothing but our files below out/prod/ is changed" in json.dumps(found)
     assert verify(fresh, "--reconciler=prod")["commit"] == commit
     assert "no commit of reconciler other" in fresh.run("verify", "--reconciler=other").err
     fresh.git("rm", "--quiet", "intent/reconciler.yaml")

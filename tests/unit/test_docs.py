@@ -119,6 +119,9 @@ def test_intents_and_manifests_in_the_pages_load(page: str) -> None:
     for body in blocks(page, "yaml"):
         if any(f"kind: {kind}" in body for kind in KINDS if kind != "PlacementIntent"):
             with_intent = {"intent/example.yaml": body.encode(), **sample_intent()}
+            if "kind: Reconciler" not in body:  # what is said to one is an error where there is none of the name
+                named = "apiVersion: gitops-ds.io/v1alpha1\nkind: Reconciler\nmetadata: {name: prod}\n"
+                with_intent["intent/reconciler.yaml"] = named.encode()
             assert load_all(with_intent).placements
         elif "kind: PlacementIntent" in body or "targetWorkloads" in body:
             assert load_intents({"intent/example.yaml": body.encode()})

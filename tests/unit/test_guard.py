@@ -1,5 +1,6 @@
 """The end of a long solve holds whatever the child does: overruns, dies, fails, or is interrupted."""
 
+import multiprocessing
 import os
 import signal
 import time
@@ -9,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from bench.instances import as_problem, placement
+from gitops_ds.cli.interrupts import Terminated, terminable
 from gitops_ds.errors import Fault, SolveError
 from gitops_ds.problem import Problem
 from gitops_ds.solution import Solution, Status
@@ -55,6 +57,13 @@ def interrupts_its_parent(_: Problem) -> Iterator[Solution]:
     time.sleep(FOREVER)
 
 
+def terminates_its_parent(_: Problem) -> Iterator[Solution]:
+    yield FIRST
+    os.kill(os.getppid(), signal.SIGTERM)
+    os.kill(os.getppid(), signal.SIGTERM)
+    time.sleep(FOREVER)
+
+
 def runs_out_of_memory(_: Problem) -> Iterator[Solution]:
     yield FIRST
     bytearray(2**44)
@@ -69,6 +78,23 @@ def test_the_last_plan_is_the_answer() -> None:
 def test_the_best_plan_so_far_counts_and_says_so(steps: object) -> None:
     found = guarded(problem(9 if steps is overruns else 60), steps, grace=1)  # type: ignore[arg-type]
     assert found == replace(FIRST, status=Status.LIMIT)
+
+
+def test_sigterm_ends_the_solve_without_a_plan() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Terminated), terminable():
+        guarded(problem(60), terminates_its_parent)
+    assert not multiprocessing.active_children()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_sigterm_that_is_ignored_or_handled_stays_so() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with terminable():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_without_a_plan_there_is_no_answer() -> None:

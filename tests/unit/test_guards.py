@@ -10,9 +10,9 @@ import pytest
 from gitops_ds.errors import InputError, UsageError
 from gitops_ds.guards import GUARDS, GuardContext, Urgent, guarded, urgent_trailer
 from gitops_ds.intent.load import Intents, load_all
-from gitops_ds.intent.reconciler import Reconciler
+from gitops_ds.intent.reconciler import Freeze, Reconciler
 from gitops_ds.message import commit_message
-from gitops_ds.overrides import Past, Touch
+from gitops_ds.overrides import Moved, Past, Touch, acts
 from gitops_ds.reconcile import Plan, plan
 from gitops_ds.solver import solve
 from gitops_ds.trailers import trailers_of
@@ -76,7 +76,11 @@ def context(on: Sequence[make.Thing] | None = None, *, says: Sequence[str] = (),
 
 def documents(*says: str) -> Intents:
     files = {f"intent/said-{i}.yaml": one.encode() for i, one in enumerate(says)}
-    return load_all({"intent/0.yaml": text().encode(), **files})
+    named = "---\n".join(
+        f"apiVersion: gitops-ds.io/v1alpha1\nkind: Reconciler\nmetadata: {{name: {name}}}\nspec: {{rendered: {name}}}\n"
+        for name in ("prod", "staging")
+    )
+    return load_all({"intent/0.yaml": text().encode(), "intent/r.yaml": named.encode(), **files})
 
 
 def hold(name: str, **spec: str) -> str:
@@ -262,6 +266,33 @@ def test_min_interval() -> None:
     )
     assert held(made, {"minInterval": "4m"}, past=last) == {}
     assert held(made, {"minInterval": "10m"}) == {}, "no last commit is known"
+    fast = replace(last, last=NOW + timedelta(minutes=9))
+    assert list(held(made, {"minInterval": "10m"}, past=fast)) == ["minInterval"], "the clock of a machine is fast"
+    assert held(made, {"minInterval": "8m"}, past=fast) == {}, "dated into the future"
+
+
+def test_another_folder_than_before() -> None:
+    made = planned()
+    left, foreign = Moved("left", "old"), Moved("foreign", "rendered", "other")
+    assert held(made, past=Past(moved=(left,))) == {
+        "moved": "prod writes to rendered/ now, and old/ still holds what it wrote: `git mv old rendered` moves it "
+        "along, or put `rendered: old` back"
+    }
+    assert held(made, past=Past(moved=(foreign,)), says=[resume("all", COMMIT)]) == {
+        "moved": "rendered/ is where prod writes now, and holds what reconciler other wrote: put `rendered` back, "
+        "or `git mv` the folders along with it"
+    }
+    gone = Past(moved=(Moved("gone", "old", commit=COMMIT),))
+    assert "`gitops-ds resume aaaaaaaaaaaa` lets it start anew" in held(made, past=gone)["moved"]
+    assert held(made, past=gone, says=[resume("prod", COMMIT)]) == {}
+    assert acts(gone) == (COMMIT,)
+
+
+@pytest.mark.parametrize("zone", ["localtime", "posixrules", "Factory", "posix/UTC", "right/UTC", "Mars/Olympus"])
+def test_a_time_zone_is_one_that_means_the_same_everywhere(zone: str) -> None:
+    with pytest.raises(ValueError, match="no IANA time zone"):
+        Freeze(timeZone=zone)
+    assert Freeze(timeZone="Europe/Berlin").zone.key == "Europe/Berlin"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gitops_ds.errors import (
 from gitops_ds.repo import is_url, mask
 from gitops_ds.repo.gitcmd import TIMED_OUT, Answer
 from gitops_ds.repo.outcome import fetch_failure, push_failure
-from gitops_ds.repo.urls import Address, address
+from gitops_ds.repo.urls import Address, address, wrong_with
 
 REF = "refs/heads/main"
 CHECK_ACCESS = "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\n"
@@ -403,6 +403,23 @@ def test_the_server_of_an_address() -> None:
 def test_what_may_be_shown() -> None:
     shown = mask("fatal: 'https://u:p%20x@h/a' \x1b[31mred\x1b[0m\a\x00\u202e\x9b b\r\nssh://git:p@h/ http://h/a@b\tc")
     assert shown == "fatal: 'https://***@h/a' red b\n\nssh://***@h/ http://h/a@b c"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://h/x.git?private_token=S3CRET", "https://u:S3CRET/more@h/x", "http://u:a/S3CRET@[::1/x", "HTTP://h?S3CRET"],
+)
+def test_no_query_and_no_broken_password_is_shown(url: str) -> None:
+    assert "S3CRET" not in mask(f"fatal: unable to access '{url}/': no")
+    assert wrong_with(url)
+    assert "S3CRET" not in wrong_with(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://h:8/a@b", "ssh://git@h/a", "file:///srv/a b?c", "origin", "git@h:a", "http://[::1]/a"]
+)
+def test_nothing_is_wrong_with_an_address(url: str) -> None:
+    assert wrong_with(url) == ""
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text("abc:%40", min_size=1))

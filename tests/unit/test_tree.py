@@ -8,7 +8,7 @@ import yaml
 from gitops_ds.errors import RepositoryError
 from gitops_ds.ids import IntentId, IntentName, Namespace
 from gitops_ds.manifests import Manifest
-from gitops_ds.tree import compare, digest_of, inventory_path, lay_out, lock_path, read_owned
+from gitops_ds.tree import compare, digest_of, inventory_path, lay_out, lock_path, read_owned, written_root
 
 LOCK, INVENTORY = lock_path(), inventory_path()
 
@@ -113,3 +113,31 @@ def test_a_stranger_that_is_just_as_ours_would_be_is_not_in_the_way() -> None:
     tree = lay_out([_manifest("a")], b"{}")
     path = "rendered/default/fleet/placement-a.yaml"
     assert compare({path: tree[path]}, tree).in_the_way == ()
+
+
+@pytest.mark.parametrize("root", ["out", "rendered/prod", "rend"])
+def test_a_folder_that_was_moved_as_a_whole_is_ours_still(root: str) -> None:
+    before = lay_out([_manifest("a"), _manifest("b")], b"{}")
+    moved = {root + path.removeprefix("rendered"): content for path, content in before.items()}
+    assert written_root(before) == "rendered"
+    assert written_root(moved, root) == "rendered"
+    assert written_root({}, root) == root
+    same = compare(moved, lay_out([_manifest("a"), _manifest("b")], b"{}", root), root)
+    assert [(c.path, c.action) for c in same.changes] == [(inventory_path(root), "change")]
+    assert (same.edited, same.in_the_way, same.foreign) == ((), (), ())
+    edited = compare({**moved, f"{root}/default/fleet/placement-a.yaml": b"mine"}, {}, root)
+    assert edited.edited == (f"{root}/default/fleet/placement-a.yaml",)
+
+
+def test_a_folder_that_was_moved_up_is_ours_still() -> None:
+    before = lay_out([_manifest("a")], b"{}", "rendered/prod")
+    moved = {"rendered" + path.removeprefix("rendered/prod"): content for path, content in before.items()}
+    assert compare(moved, lay_out([_manifest("a")], b"{}")).edited == ()
+    assert read_owned(moved).keys() == lay_out([_manifest("a")], b"{}").keys() - {INVENTORY}
+
+
+@pytest.mark.parametrize("line", ["rendered/default/x.yaml", "../x", "old/../x.yaml", "old/.git/config"])
+def test_an_inventory_of_another_folder_names_files_of_that_one_alone(line: str) -> None:
+    lines = "".join(f"{'0' * 64}  {path}\n" for path in ("old/gitops-ds.lock", line))
+    with pytest.raises(RepositoryError, match="inventory:2 is not a line that gitops-ds writes"):
+        read_owned({INVENTORY: lines.encode()})
