@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitops_ds.decisions import format_points
-from gitops_ds.errors import SolveError
+from gitops_ds.errors import InfeasibleError, SolveError
 from gitops_ds.ids import ClusterName
 from gitops_ds.problem import POINT, Pair, Problem
 from gitops_ds.solution import Solution, Status, value_of
@@ -20,16 +20,39 @@ Solve = Callable[[Problem], Solution]
 def settle(problem: Problem, solve: Solve) -> tuple[Solution, dict[int, tuple[int, ...]]]:
     """The solution, and the workloads that are kept where git has them because the plan would leave fewer copies.
 
-    Kept workloads hold their room and their cluster's configuration before anybody else's claim, so the problem is
-    solved anew without them, until nobody loses a copy that is running.
+    Whoever would lose a copy and may run where it is has its place before anybody else: the problem is solved anew with
+    these pairs in it. Who may not run there any more is kept, which is no place: it holds its room and its cluster's
+    configuration, and the problem is solved anew without it. So on, until nobody loses a copy that is running.
     """
     kept: dict[int, tuple[int, ...]] = {}
+    staying: dict[int, tuple[Pair, ...]] = {}
     while True:
-        solution = solve(problem.keeping(kept))
-        losing = {w: places for w, places in _losing(problem, solution) if w not in kept}
-        if not losing:
-            return solution, kept
+        left = problem.keeping(kept)
+        pairs = tuple(pair for several in staying.values() for pair in several)
+        try:
+            solution = solve(replace(left, required=(*left.required, *pairs)) if pairs else left)
+        except InfeasibleError:
+            if not pairs:
+                raise
+            losing = {w: tuple(pair.configuration for pair in several) for w, several in staying.items()}
+            staying = {}
+        else:
+            losing = {w: places for w, places in _losing(problem, solution) if w not in kept and w not in staying}
+            if not losing:
+                return solution, kept
+            may = {w: _in_place(left, w, places) for w, places in losing.items()}
+            staying |= {w: several for w, several in may.items() if several}
+            losing = {w: places for w, places in losing.items() if not may[w]}
         kept |= losing
+
+
+def _in_place(problem: Problem, workload: int, places: Sequence[int]) -> tuple[Pair, ...]:
+    """The pairs that a workload runs in, where it may go on in every one of them; none otherwise."""
+    demand = problem.demands[workload]
+    fits = len(places) == len(demand.incumbents) <= demand.copies
+    if not fits or not all(problem.eligible[workload, g] for g in places):
+        return ()
+    return tuple(Pair(workload, g) for g in places)
 
 
 def _losing(problem: Problem, solution: Solution) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -67,7 +67,7 @@ def faults_of(error: BaseException) -> tuple[int, tuple[Fault, ...]]:
 def _other(error: BaseException) -> tuple[int, Fault]:
     match error:
         case click.UsageError():
-            verb = [error.ctx.info_name or ""] if error.ctx and error.ctx.parent else []
+            verb = error.ctx.command_path.split()[1:] if error.ctx else []
             return USAGE, Fault(error.format_message(), fix=" ".join(["gitops-ds", *verb, "--help"]))
         case KeyboardInterrupt() | click.Abort():
             return INTERRUPTED, Fault("interrupted")

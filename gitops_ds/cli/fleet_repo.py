@@ -126,9 +126,10 @@ def hub_of(repo: Repo, hub: str | None) -> tuple[str, bool]:
     Raises:
         UsageError: none is named, or none that a job of a forge can have.
     """
+    from gitops_ds.cli.options import from_environment
     from gitops_ds.errors import Fault, UsageError
 
-    found = hub or repo.spec.hub
+    found = hub if hub and not from_environment("hub") else repo.spec.hub or hub
     if not found:
         raise UsageError(Fault("which hub? None is named", fix="--hub kubernetes:CONTEXT, or `hub` in the Reconciler"))
     kind, _, rest = found.partition(":")

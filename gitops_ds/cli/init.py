@@ -70,6 +70,6 @@ def command(*, folder: Path, name: str, namespace: str) -> int:
         f"  1. name your clusters, policies and workloads in {path}\n"
         "  2. gitops-ds validate\n"
         "  3. git config core.hooksPath hooks   # checks every commit\n"
-        "  4. git add -A && git commit, then: gitops-ds plan --hub snapshot:DIR"
+        "  4. git add -A && git commit, then: gitops-ds plan --hub kubernetes"
     )
     return 0

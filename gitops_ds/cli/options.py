@@ -166,6 +166,12 @@ where: Callable[[F], F] = click.option(
 )
 
 
+def from_environment(parameter: str) -> bool:
+    """Whether a parameter of the running verb has its value from the environment."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is click.core.ParameterSource.ENVIRONMENT
+
+
 def bundling(command: F) -> F:
     """The options that say where a hub's facts come from, handed on as one value, `asked`."""
 

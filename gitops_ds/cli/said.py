@@ -195,4 +195,4 @@ def _next(repo: Repository, changes: Mapping[str, bytes | None], *, loose: bool)
         return f"It counts once it is committed: git add -A {paths}, then commit and open a pull request, or push."
     branch = (repo.branch or "").removeprefix("refs/heads/")
     words = f"git push origin {shlex.quote(branch)}" if branch else "git push origin HEAD:BRANCH"
-    return f"It counts on this branch here; a reconciler that reads a remote sees it once it is pushed: {words}"
+    return f"It counts on this branch here. A reconciler that reads a remote sees it once\nit is pushed: {words}"

@@ -44,7 +44,7 @@ def command(*, repo: Path, asked: options.Asked, output: str, staged: bool) -> i
     from gitops_ds.tree import ROOT
 
     hub = asked.hub
-    if staged and _is_from_environment("hub"):
+    if staged and options.from_environment("hub"):
         hub = None
     facts = _facts(hub, asked.max_age) if hub else Inventory()
     read, before = _readers(repo, staged=staged)
@@ -82,11 +82,6 @@ def command(*, repo: Path, asked: options.Asked, output: str, staged: bool) -> i
     else:
         say(f"valid: {', '.join(f'{n} {word if n != 1 else _ONE[word]}' for word, n in counts.items())}")
     return 0
-
-
-def _is_from_environment(parameter: str) -> bool:
-    source = click.get_current_context().get_parameter_source(parameter)
-    return source is click.core.ParameterSource.ENVIRONMENT
 
 
 def _facts(hub: str, max_age: timedelta | None) -> Inventory:

@@ -169,7 +169,8 @@ def hold(holds: Sequence[Loaded[Hold]], name: str, now: datetime) -> Iterator[He
         if of in (name, EVERY) and (until is None or now < until):
             held = "every reconciler" if of == EVERY else of
             end = f" until {in_words(until, UTC)}" if until else ""
-            text = f"{_line(spec.by or 'somebody')} holds {held}{end}: {_line(spec.reason)} ({one.at()})"
+            who = f"{_line(spec.by or 'somebody')} holds {held}{end}"
+            text = f"{who}: {_line(spec.reason)} ({one.at()}); `gitops-ds resume` lifts it"
             yield Held("hold", text, until)
 
 
@@ -192,7 +193,7 @@ def min_interval(guards: Guards, last: datetime | None, now: datetime) -> Iterat
         return
     if now < (until := (last + guards.minInterval).astimezone(UTC)):
         text = f"the last commit was at {in_words(last.astimezone(UTC), UTC)}, minInterval lasts until"
-        yield Held("minInterval", f"{text} {in_words(until, UTC)}", until)
+        yield Held("minInterval", f"{text} {in_words(until, UTC)}; --urgent does not wait", until)
 
 
 def never_empty(made: Plan) -> Iterator[Held]:

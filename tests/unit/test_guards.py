@@ -262,7 +262,7 @@ def test_min_interval() -> None:
     (one,) = found.held
     assert (one.guard, one.until) == ("minInterval", NOW + timedelta(minutes=6))
     assert one.text == (
-        "the last commit was at Thu 2026-01-15 08:56 UTC, minInterval lasts until Thu 2026-01-15 09:06 UTC"
+        "the last commit was at Thu 2026-01-15 08:56 UTC, minInterval lasts until Thu 2026-01-15 09:06 UTC; --urgent does not wait"
     )
     assert held(made, {"minInterval": "4m"}, past=last) == {}
     assert held(made, {"minInterval": "10m"}) == {}, "no last commit is known"
@@ -298,13 +298,16 @@ def test_a_time_zone_is_one_that_means_the_same_everywhere(zone: str) -> None:
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        (hold("prod", by="Ada"), "Ada holds prod: maintenance (intent/said-0.yaml:1:1)"),
-        (hold("all"), "somebody holds every reconciler: maintenance (intent/said-0.yaml:1:1)"),
+        (hold("prod", by="Ada"), "Ada holds prod: maintenance (intent/said-0.yaml:1:1); `gitops-ds resume` lifts it"),
+        (
+            hold("all"),
+            "somebody holds every reconciler: maintenance (intent/said-0.yaml:1:1); `gitops-ds resume` lifts it",
+        ),
         (hold("staging"), ""),
         (hold("prod", until='"2026-01-15T09:00:00Z"'), ""),
         (
             hold("prod", until='"2026-01-15T11:00:00+01:00"'),
-            "somebody holds prod until Thu 2026-01-15 10:00 UTC: maintenance (intent/said-0.yaml:1:1)",
+            "somebody holds prod until Thu 2026-01-15 10:00 UTC: maintenance (intent/said-0.yaml:1:1); `gitops-ds resume` lifts it",
         ),
     ],
 )

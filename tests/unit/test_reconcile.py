@@ -125,3 +125,21 @@ def test_render_locked_gives_the_same_tree_or_says_why_not() -> None:
     forged = {**first.tree, LOCK: first.tree[LOCK].replace(b'"default/w2"', b'"default/w9"')}
     with pytest.raises(RepositoryError, match="the lock names w9, which no intent has"):
         render_locked(make.load(*texts), forged)
+
+
+def test_who_may_stay_is_placed_and_not_merely_kept_where_another_loses_its_place() -> None:
+    """w2 has the better score on c1, but w1 runs there: w1 stays placed, and w2 is kept on c2, which it may not use."""
+    both = [{"name": c, "policies": [f"half-{c}"]} for c in ("c1", "c2")]
+    things: list[make.Thing] = [
+        *(make.cluster(c) for c in ("c1", "c2")),
+        *(make.policy(f"half-{c}", "half", "2") for c in ("c1", "c2")),
+        *(make.workload(w, "2") for w in ("w1", "w2")),
+        make.scores("c1", {"w1;half": 50, "w2;half": 90}),
+        make.scores("c2", {"w1;half": 10, "w2;half": 80}),
+    ]
+    first = _plan([make.intent(both, ["w1", "w2"])], things)
+    assert {p.workload.name: p.spots[0].cluster for p in first.blueprint.placements} == {"w1": "c1", "w2": "c2"}
+    second = _plan([make.intent(both[:1], ["w1", "w2"])], things, first)
+    assert [(d.workload.name, d.cluster) for d in second.decisions] == [("w1", "c1")]
+    assert [(u.workload.name, u.kept) for u in second.unplaced] == [("w2", ("c2",))]
+    assert second.value.placed == 1
