@@ -262,7 +262,8 @@ def test_min_interval() -> None:
     (one,) = found.held
     assert (one.guard, one.until) == ("minInterval", NOW + timedelta(minutes=6))
     assert one.text == (
-        "the last commit was at Thu 2026-01-15 08:56 UTC, minInterval lasts until Thu 2026-01-15 09:06 UTC; --urgent does not wait"
+        "the last commit was at Thu 2026-01-15 08:56 UTC, minInterval lasts until Thu 2026-01-15 09:06 UTC"
+        "; --urgent does not wait"
     )
     assert held(made, {"minInterval": "4m"}, past=last) == {}
     assert held(made, {"minInterval": "10m"}) == {}, "no last commit is known"
@@ -307,7 +308,8 @@ def test_a_time_zone_is_one_that_means_the_same_everywhere(zone: str) -> None:
         (hold("prod", until='"2026-01-15T09:00:00Z"'), ""),
         (
             hold("prod", until='"2026-01-15T11:00:00+01:00"'),
-            "somebody holds prod until Thu 2026-01-15 10:00 UTC: maintenance (intent/said-0.yaml:1:1); `gitops-ds resume` lifts it",
+            "somebody holds prod until Thu 2026-01-15 10:00 UTC: maintenance (intent/said-0.yaml:1:1)"
+            "; `gitops-ds resume` lifts it",
         ),
     ],
 )
