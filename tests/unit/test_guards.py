@@ -308,8 +308,10 @@ def test_a_time_zone_is_one_that_means_the_same_everywhere(zone: str) -> None:
         (hold("prod", until='"2026-01-15T09:00:00Z"'), ""),
         (
             hold("prod", until='"2026-01-15T11:00:00+01:00"'),
-            "somebody holds prod until Thu 2026-01-15 10:00 UTC: maintenance (intent/said-0.yaml:1:1)"
-            "; `gitops-ds resume` lifts it",
+            (
+                "somebody holds prod until Thu 2026-01-15 10:00 UTC: maintenance (intent/said-0.yaml:1:1)"
+                "; `gitops-ds resume` lifts it"
+            ),
         ),
     ],
 )
