@@ -130,7 +130,7 @@ def plan(
         root: the folder of the rendered tree.
         scoring: the scoring intents, with what pinned scorers say of themselves.
         aborted: what somebody said against the move that is in flight.
-        since: when the last plan got into git; None: not known, and no phase is ever overdue.
+        since: when the last plan got into git; None: not known.
         now: the real clock, which only tells how long a phase has waited.
 
     Raises:
@@ -140,19 +140,23 @@ def plan(
     incumbent = replace(locked.blueprint.incumbent(), known=locked.known) if locked else Incumbent()
     problem = build(intents, inventory, instant, incumbent)
     named = {**(solver or {}), INPUT: input_digest(problem)}
-    draft = _draft(problem, _recalling(problem, locked, named, solve), locked)
-    scorings, notes = scored(scoring, inventory, draft.before)
-    draft = replace(draft, target=replace(draft.blueprint, scorings=scorings), warnings=(*draft.warnings, *notes))
+    draft = _scoring_too(_draft(problem, _recalling(problem, locked, named, solve), locked), scoring, inventory)
     back = aborted if aborted is not None and aborted.intent.spec.intents == intents_digest(intents) else None
     draft, transit = _staged(draft, inventory, locked.transit if locked else None, back, since=since, now=now)
     start = replace(locked.start, known=incumbent.known) if locked else incumbent
     named |= {STATUS: ABORTED if back else draft.solution_status.value}
-    digests = _digests(intents, scoring.intents)
-    lock = Lock(digests, draft.blueprint, start, named, _scores(problem, draft.decisions), transit)
+    digests, scores = _digests(intents, scoring.intents), _scores(problem, draft.decisions)
+    lock = Lock(digests, draft.blueprint, start, named, scores, transit)
     refuse_taken(draft.target, inventory, intents)
     draft = replace(draft, lock=lock, held=(*_held(draft, inventory, intents), *draft.held), root=root)
-    manifests = render(draft.blueprint, {one.id: one.intent for one in intents}, scoring.by_id)
-    return _compared(draft, manifests, current, locked, overwrite=overwrite)
+    rendered = render(draft.blueprint, {one.id: one.intent for one in intents}, scoring.by_id)
+    return _compared(draft, rendered, current, locked, overwrite=overwrite)
+
+
+def _scoring_too(draft: Plan, scoring: Scoring, inventory: Inventory) -> Plan:
+    """The draft with the scorers that the scoring intents ask for, and what is to be said of them."""
+    scorings, notes = scored(scoring, inventory, draft.before)
+    return replace(draft, target=replace(draft.blueprint, scorings=scorings), warnings=(*draft.warnings, *notes))
 
 
 def _recalling(problem: Problem, locked: Lock | None, named: Mapping[str, Any], solve: Solve) -> Solve:

@@ -14,6 +14,8 @@ from gitops_ds.cli import options
 
 if TYPE_CHECKING:
     from gitops_ds.errors import Fault
+    from gitops_ds.intent.load import Intents
+    from gitops_ds.intent.reconciler import ReconcilerSpec
     from gitops_ds.inventory import Inventory
 
 _ONE = {"intents": "intent", "policies": "policy"}
@@ -32,20 +34,15 @@ def command(*, repo: Path, asked: options.Asked, output: str, staged: bool) -> i
     not count: what is staged for the hub is not on it yet.
     """
     from gitops_ds.cli.inputs import INTENT, LARGEST_FILE, LARGEST_INTENT, MANIFESTS, chosen, spec_of, with_repository
-    from gitops_ds.cli.scoring import with_scoring
     from gitops_ds.cli.terminal import say
     from gitops_ds.errors import GitopsDsError, InputError, raise_faults
     from gitops_ds.intent.load import SUFFIXES, Intents, load_all
     from gitops_ds.inventory import Inventory
-    from gitops_ds.problem import build
     from gitops_ds.report.json import API_VERSION, dumps
-    from gitops_ds.scorers import scored
     from gitops_ds.secrecy import secret_faults
     from gitops_ds.tree import ROOT
 
-    hub = asked.hub
-    if staged and options.from_environment("hub"):
-        hub = None
+    hub = None if staged and options.from_environment("hub") else asked.hub
     facts = _facts(hub, asked.max_age) if hub else Inventory()
     read, before = _readers(repo, staged=staged)
     faults: list[Fault] = []
@@ -71,17 +68,28 @@ def command(*, repo: Path, asked: options.Asked, output: str, staged: bool) -> i
     raise_faults(InputError, faults)
     if hub:
         spec = spec_of(chosen(said, asked.reconciler))
-        mine, instant = said.below(spec.intents), asked.at or facts.captured_at or datetime.now(UTC)
         held = read([spec.rendered], LARGEST_FILE, ())
-        inventory, scoring = with_scoring(inventory, mine, spec, held, instant)
-        build(mine.placements, inventory, instant)
-        scored(scoring, inventory, None)
+        _hold_against(inventory, said, spec, held, asked.at or facts.captured_at or datetime.now(UTC))
     counts = {"intents": len(said.placements) + len(said.scorings), "policies": len(inventory.policies)}
     if output == "json":
         say(dumps({"apiVersion": API_VERSION, "kind": "Validation", "status": "valid", **counts}))
     else:
         say(f"valid: {', '.join(f'{n} {word if n != 1 else _ONE[word]}' for word, n in counts.items())}")
     return 0
+
+
+def _hold_against(
+    inventory: Inventory, said: Intents, spec: ReconcilerSpec, held: Mapping[str, bytes], instant: datetime
+) -> None:
+    """Hold the intents against the hub's facts: what does not fit them is a fault."""
+    from gitops_ds.cli.scoring import with_scoring
+    from gitops_ds.problem import build
+    from gitops_ds.scorers import scored
+
+    mine = said.below(spec.intents)
+    inventory, scoring = with_scoring(inventory, mine, spec, held, instant)
+    build(mine.placements, inventory, instant)
+    scored(scoring, inventory, None)
 
 
 def _facts(hub: str, max_age: timedelta | None) -> Inventory:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gitops_ds.delivery.around import checked, finished, message_of, owned_by, signing_of, who
-from gitops_ds.delivery.remote import WAIT, Remote, pushed
-from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Reading, World
-from gitops_ds.errors import ContentionError, Fault, RepositoryError, UsageError
+from gitops_ds.delivery.remote import Remote, pushed, until_landed
+from gitops_ds.delivery.value import Delivered, Draw, Drawn, Reading, World
+from gitops_ds.errors import Fault, RepositoryError, UsageError
 from gitops_ds.intent.reconciler import Message
-from gitops_ds.repo import Repository, claim, commit_info, history, make_commit
+from gitops_ds.repo import Repository, commit_info, history, make_commit
 
 INPUTS = ("intent", "policies", "workloads")
 
@@ -49,14 +49,7 @@ def deliver_for_promoter(repo: Repository, branches: Promotion, draw: Draw, worl
         what = f"{branches.dry.branch} is both what is planned from and a branch of GitOps Promoter"
         fix = "--branch NAME, or another `git.pullRequest.promoter.branch` in the Reconciler"
         raise UsageError(Fault(what, fix=fix))
-    with claim(repo, proposed.branch, WAIT):
-        for tries in range(1, TRIES + 1):
-            done = _tried(repo, branches, draw, world)
-            if done is not None:
-                return done
-            world.back_off(tries)
-    what = f"{proposed.branch} moved {TRIES} times while its plan was made"
-    raise ContentionError(Fault(what, fix="run again when there is less going on"))
+    return until_landed(repo, proposed, lambda: _tried(repo, branches, draw, world), world)
 
 
 def _tried(repo: Repository, branches: Promotion, draw: Draw, world: World) -> Delivered | None:

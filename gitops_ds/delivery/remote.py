@@ -65,22 +65,40 @@ def deliver_to_remote(repo: Repository, remote: Remote, draw: Draw, world: World
         GitopsDsError: an input is wrong, the remote refuses or cannot be reached, or (ContentionError) the branch kept
             moving until the tries ran out.
     """
-    before: str | None = None
+    heads: list[str] = []
+
+    def once() -> Delivered | None:
+        head = remote.head(repo, world)
+        if head is None:
+            raise missing(remote)
+        if head in heads[-1:]:
+            raise RefusedError(_hidden(remote))
+        heads.append(head)
+        return _tried(repo, remote, draw, head, world)
+
+    return until_landed(repo, remote, once, world)
+
+
+def until_landed(repo: Repository, remote: Remote, once: Callable[[], Delivered | None], world: World) -> Delivered:
+    """What `once` gives, called again and again while it gives None: the branch moved under it.
+
+    Raises:
+        ContentionError: the branch kept moving until the tries ran out, or another run is at work on it.
+    """
     with claim(repo, remote.branch, WAIT):
         for tries in range(1, TRIES + 1):
-            head = remote.head(repo, world)
-            if head is not None and head == before:
-                raise RefusedError(_hidden(remote))
-            before = head
-            if head is None:
-                what = f"the remote {remote.shown} has no branch {remote.branch}"
-                raise RepositoryError(Fault(what, fix="push the branch once, or name another one"))
-            done = _tried(repo, remote, draw, head, world)
+            done = once()
             if done is not None:
                 return done
             world.back_off(tries)
     what = f"{remote.branch} moved {TRIES} times while its plan was made"
     raise ContentionError(Fault(what, fix="run again when there is less going on"))
+
+
+def missing(remote: Remote) -> RepositoryError:
+    """The error of a branch that is not at the remote."""
+    what = f"the remote {remote.shown} has no branch {remote.branch}"
+    return RepositoryError(Fault(what, fix="push the branch once, or name another one"))
 
 
 def _hidden(remote: Remote) -> Fault:

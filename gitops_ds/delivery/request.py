@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_ds.delivery.around import checked, finished
-from gitops_ds.delivery.remote import WAIT, Remote, committed, patiently, pushed
-from gitops_ds.delivery.value import TRIES, Delivered, Draw, Drawn, Reading, World
-from gitops_ds.errors import ContentionError, Fault, MovedError, RepositoryError, UsageError
+from gitops_ds.delivery.remote import Remote, committed, missing, patiently, pushed, until_landed
+from gitops_ds.delivery.value import Delivered, Draw, Drawn, Reading, World
+from gitops_ds.errors import Fault, MovedError, UsageError
 from gitops_ds.message import is_for_branch
 from gitops_ds.past import read_past
 from gitops_ds.reconcile import Held
-from gitops_ds.repo import Repository, claim, commit_info, delete_branch, entry_id
+from gitops_ds.repo import Repository, commit_info, delete_branch, entry_id
 from gitops_ds.report.markdown import LIMIT, plan_markdown, pull_request_title
 from gitops_ds.tree import digest_of
 
@@ -62,21 +62,13 @@ def deliver_by_request(repo: Repository, request: Request, draw: Draw, world: Wo
         what = f"{request.base.branch} is both what is planned from and the branch of the pull request"
         fix = "--branch NAME, or another `git.pullRequest.branch` in the Reconciler"
         raise UsageError(Fault(what, why="it would be pushed to without a request", fix=fix))
-    with claim(repo, request.remote.branch, WAIT):
-        for tries in range(1, TRIES + 1):
-            done = _tried(repo, request, draw, world)
-            if done is not None:
-                return done
-            world.back_off(tries)
-    what = f"{request.remote.branch} moved {TRIES} times while its plan was made"
-    raise ContentionError(Fault(what, fix="run again when there is less going on"))
+    return until_landed(repo, request.remote, lambda: _tried(repo, request, draw, world), world)
 
 
 def _tried(repo: Repository, request: Request, draw: Draw, world: World) -> Delivered | None:
     base, head = request.base.head(repo, world), request.remote.head(repo, world)
     if base is None:
-        what = f"the remote {request.base.shown} has no branch {request.base.branch}"
-        raise RepositoryError(Fault(what, fix="push the branch once, or name another one"))
+        raise missing(request.base)
     drawn = draw(Reading(repo, base, base, head))
     if drawn.plan.status == "unchanged":
         return _withdrawn(repo, request, drawn, head, world)

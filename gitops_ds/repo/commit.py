@@ -81,7 +81,7 @@ def commit_files(
         HeldError: an owned path has a local edit where the branch is checked out; nothing is written.
         RepositoryError: a path cannot be in the tree, a link is in the way, the index is locked, the identity is not
             usable, the commit cannot be signed: nothing is written. Or the working tree could not be brought up to
-            date after the commit: the fault says so and how to repair it.
+            date after the commit: the fault says how to repair it.
     """
     check_names(owned)
     ref = branch or repo.branch
@@ -89,10 +89,7 @@ def commit_files(
     head, changes = _compare(repo, expected_head, owned)
     if not changes:
         return expected_head
-    places = [place for place in _places(repo, ref) if has_index(place)]
-    for place in places:
-        check_unlocked(place)
-        refuse_local_edits(place, head, owned)
+    places = _free_places(repo, ref, head, owned)
     words = _Words(message, _author(identity, when), identity, signing)
     commit = _store(repo, expected_head, changes, owned, words)
     moving(commit, False)
@@ -100,6 +97,17 @@ def commit_files(
     moving(commit, True)
     raise_faults(RepositoryError, [fault for place in places for fault in _bring_along(place, changes, commit)])
     return commit
+
+
+def _free_places(
+    repo: Repository, ref: str | None, head: Mapping[str, Entry], owned: Mapping[str, bytes | None]
+) -> Sequence[Repository]:
+    """The working trees on the branch, once nothing in them stands against the commit."""
+    places = [place for place in _places(repo, ref) if has_index(place)]
+    for place in places:
+        check_unlocked(place)
+        refuse_local_edits(place, head, owned)
+    return places
 
 
 def make_commit(
