@@ -10,7 +10,7 @@ demo: install
 	@$(BIN)/gitops-ds demo
 
 test: install
-	@$(BIN)/pytest --numprocesses=auto
+	@$(BIN)/pytest --numprocesses=4
 
 check: install
 	@$(BIN)/ruff format --check .
