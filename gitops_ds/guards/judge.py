@@ -100,7 +100,8 @@ def guarded(made: Plan, reconciler: Reconciler, context: GuardContext) -> Plan:
     name, guards = reconciler.metadata.name, reconciler.spec.guards
     after = settled(context.resumes, name)
     found = chain(
-        reverted(context.past, after),
+        # A lock that is not as its inventory says was edited, which holds by itself; a revert brings both back.
+        reverted(context.past, after) if lock_path(made.root) not in made.difference.edited else (),
         branch(context.past, after),
         moved(context.past, reconciler, after),
         hold(context.holds, name, context.now),

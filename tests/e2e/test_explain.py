@@ -27,6 +27,7 @@ def test_app01_on_cluster2_loses_nothing_and_sends_app02_to_cluster1(fresh: Flee
         "moves": 0,
         "reconfigurations": 0,
         "bound": "exact",
+        "least": None,
         "consequences": ["mwrs-app02 would move to cluster1"],
         "text": "equal: names decide; mwrs-app02 would move to cluster1",
     }
