@@ -106,7 +106,7 @@ def test_a_malformed_score_counts_as_missing_and_takes_no_placement_away(
     hub.put(score)
     answer = settled.run("reconcile", "--hub=kubernetes", AT, env=env)
     assert answer.code == 4, answer
-    assert "0 of 2 placed, 2 kept where git has them" in answer.out
+    assert "1 of 2 placed, 1 kept where git has it" in answer.out
     assert "example-performance-score of cluster1 cannot be read, so it counts as missing" in answer.out
     assert settled.state() == before
 
