@@ -10,7 +10,7 @@ demo: install
 	@$(BIN)/gitops-ds demo
 
 test: install
-	@$(BIN)/pytest --numprocesses=4
+	@$(BIN)/pytest --numprocesses=4 --reruns=2
 
 check: install
 	@$(BIN)/ruff format --check .

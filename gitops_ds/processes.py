@@ -21,6 +21,8 @@ from typing import NamedTuple
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 """Options of Linux' prctl."""
+_QUIET = 3
+"""How many looks in a row have to find nobody."""
 _ROUNDS, _PAUSE = 100, 0.01
 """How often, and how many seconds apart, it is looked for processes that are started while others are killed."""
 
@@ -50,10 +52,15 @@ def ask_to_end(processes: Set[int]) -> None:
 
 
 def kill_strangers(spared: Set[int]) -> None:
-    """Kill every stranger but those, until there is none."""
+    """Kill every stranger but those, until there is none.
+
+    /proc is no snapshot: whoever changes its parent while it is read may be missed, so it is looked more than once.
+    """
+    quiet = 0
     for _ in range(_ROUNDS):
         left = strangers() - spared
-        if not left:
+        quiet = 0 if left else quiet + 1
+        if quiet == _QUIET:
             return
         _signal(left, signal.SIGKILL)
         for pid in left:
