@@ -57,7 +57,8 @@ def test_a_missing_score_takes_its_pair_out_and_is_listed(fresh: Fleet) -> None:
 def test_without_any_score_nothing_is_placed_and_it_says_so(fresh: Fleet) -> None:
     fresh.edit(INTENT, "example-performance-score", "no-such-score")
     fresh.commit("A score that nobody writes")
-    plan = fresh.reconcile(code=4)
+    plan = fresh.reconcile(code=3)
+    assert [one["guard"] for one in plan["held"]] == ["minFreshClusters"]
     assert [(u["workload"], u["missing"]) for u in plan["unplaced"]] == [("mwrs-app01", 1), ("mwrs-app02", 1)]
     assert {a["code"] for u in plan["unplaced"] for a in u["alternatives"]} == {"no-score"}
     assert any("no-such-score" in w for w in plan["warnings"])

@@ -48,6 +48,7 @@ def _settled(content: bytes) -> bytes:
     content = re.sub(rb"highspy [0-9.]+", b"highspy VERSION", content)
     content = re.sub(rb"[0-9a-f]{64}(?=  rendered/gitops-ds.lock)", b"DIGEST", content)
     content = re.sub(rb"(Gitops-Ds-(?:Plan|Lock): )[0-9a-f]{64}", rb"\1DIGEST", content)
+    content = re.sub(rb"(Gitops-Ds-Base: )[0-9a-f]{40}", rb"\1COMMIT", content)
     return re.sub(rb"(Gitops-Ds-Version: ).*", rb"\1VERSION", content)
 
 
