@@ -68,7 +68,7 @@ def cli() -> None:
     OCM manifests into rendered/ and commits them with the reason.
 
     Exit codes: 0 done; 1 error; 2 changes (with --detailed-exitcode); 3 held, or not in place; 4 a workload has no
-    place; 64 usage; 70 bug.
+    place; 5 the branch kept moving; 6 refused; 64 usage; 70 bug.
     """
 
 
