@@ -60,7 +60,9 @@ class TestSsh:
     def test_without_the_public_half(self, top: Path, tmp_path: Path) -> None:
         key = keygen(tmp_path / "key")
         (tmp_path / "key.pub").unlink()
-        verify_signature(open_repository(top), made(top, Signing("ssh", str(key))), Signing("ssh", str(key)), ROBOT)
+        commit = made(top, Signing("ssh", str(key)))
+        assert "gpgsig -----BEGIN SSH SIGNATURE-----" in git(top, "cat-file", "-p", commit)
+        verify_signature(open_repository(top), commit, Signing("ssh", str(key)), ROBOT)
 
     def test_in_a_checkout(self, bare: Path, top: Path, tmp_path: Path) -> None:
         key = keygen(tmp_path / "key")
@@ -157,7 +159,8 @@ class TestOpenpgp:
     def test_a_program_of_its_own(self, top: Path) -> None:
         git(top, "config", "gpg.program", "false")
         gpg = shutil.which("gpg")
-        made(top, Signing("openpgp", gpg_key("robot"), program=gpg))
+        commit = made(top, Signing("openpgp", gpg_key("robot"), program=gpg))
+        assert "gpgsig -----BEGIN PGP SIGNATURE-----" in git(top, "cat-file", "-p", commit)
 
     def test_a_key_that_does_not_sign(self, top: Path) -> None:
         refused(top, Signing("openpgp", "nobody@example.com"), "the commit cannot be signed; .*gpg")

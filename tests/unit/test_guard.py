@@ -93,6 +93,7 @@ def test_a_sigterm_that_is_ignored_or_handled_stays_so() -> None:
     try:
         with terminable():
             os.kill(os.getpid(), signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
 
